@@ -1,0 +1,48 @@
+"""Triangle meshes with colour."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from jaxtyping import Float, Int, UInt8
+
+from akd.errors import AkdError
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """What a face looks like: a colour, times a picture where there is one."""
+
+    name: str
+    color: Float[np.ndarray, " 3"]
+    """sRGB in [0, 1]."""
+    texture: UInt8[np.ndarray, "height width 3"] | None = None
+    """sRGB picture, looked up at ``Mesh.uv`` with v = 0 at its first row."""
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh:
+    """Triangles. Vertices may be split at seams; nothing is assumed closed or manifold."""
+
+    vertices: Float[np.ndarray, "vertex 3"]
+    faces: Int[np.ndarray, "face 3"]
+    colors: Float[np.ndarray, "vertex 3"]
+    """sRGB in [0, 1] at each vertex: vertex colour × material colour × texture sampled at the vertex."""
+    uv: Float[np.ndarray, "vertex 2"] | None = None
+    """Texture coordinates, for pictures finer than the vertices."""
+    materials: tuple[Material, ...] = ()
+    face_material: Int[np.ndarray, " face"] = field(default_factory=lambda: np.zeros(0, int))
+    """Index into ``materials`` for each face; empty when there are none."""
+
+    def __post_init__(self) -> None:
+        if self.faces.size and (self.faces.min() < 0 or self.faces.max() >= len(self.vertices)):
+            raise AkdError(f"A face refers to vertex {self.faces.max()}, but the mesh has {len(self.vertices)} vertices.")
+        if not np.all(np.isfinite(self.vertices)):
+            raise AkdError("The mesh has vertices that are not finite numbers.")
+
+    @property
+    def vertex_count(self) -> int:
+        return len(self.vertices)
+
+    def transformed(self, matrix: Float[np.ndarray, "4 4"]) -> "Mesh":
+        """The mesh moved by an affine map."""
+        return replace(self, vertices=self.vertices @ matrix[:3, :3].T + matrix[:3, 3])
