@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from jaxtyping import install_import_hook
 
-install_import_hook("akd", "beartype.beartype")
+install_import_hook("akd", "typechecker.check")
 
 ASSETS = Path(__file__).resolve().parents[2] / "shared" / "assets"
 

@@ -1,39 +1,35 @@
-"""Poses, motions, and their algebra. Frame i of a motion is the instant i / fps; the last frame is the end of the clip."""
+"""Motions and their algebra. Frame i is the instant i / fps, so the last frame is the end of the clip.
+
+A clip loops when its last frame is its first one again, moved over the ground: x, z and heading may have changed.
+"""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from akd.errors import AkdError
-from akd.rotations import align_hemisphere, continuous_angles, matrix_to_angles, matrix_to_quaternion, quaternion_multiply, slerp
+from akd.pose import Pose
+from akd.rotations import (
+    align_hemisphere,
+    angles_to_matrix,
+    continuous_angles,
+    matrix_to_quaternion,
+    quaternion_conjugate,
+    quaternion_multiply,
+    quaternion_to_matrix,
+    quaternion_to_rotation_vector,
+    rotation_vector_to_quaternion,
+    slerp,
+)
+from akd.skeleton import Skeleton, bone_turns, joint_rotations
 
-if TYPE_CHECKING:
-    from akd.skeleton import Skeleton
-
-
-@dataclass(frozen=True, eq=False)
-class Pose:
-    """Root placement and joint angles, with any leading batch axes. All of it differentiable."""
-
-    root_position: Float[Tensor, "*batch 3"]
-    """Where the root joint is on the stage [ℓ]."""
-    root_rotation: Float[Tensor, "*batch 4"]
-    """Turn of the root away from rest, wxyz; need not be normalised."""
-    angles: Float[Tensor, "*batch joint 3"]
-    """Angles about the three axes of each joint's bone frame [rad]; row 0 (the root's) is not used and stays zero."""
-
-    def __getitem__(self, index) -> "Pose":
-        """Index the batch axes."""
-        return Pose(self.root_position[index], self.root_rotation[index], self.angles[index])
-
-    def detach(self) -> "Pose":
-        return Pose(self.root_position.detach(), self.root_rotation.detach(), self.angles.detach())
-
-    def to(self, dtype: torch.dtype) -> "Pose":
-        return Pose(self.root_position.to(dtype), self.root_rotation.to(dtype), self.angles.to(dtype))
+__all__ = [
+    "Motion", "Pose", "blend", "close_loop", "crop", "from_joint_quaternions", "from_stage_rotations",
+    "joint_quaternions", "mirror", "repeat", "resample",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,21 +37,167 @@ class Motion:
     """A pose for every frame."""
 
     pose: Pose
-    """Its last batch axis is the frame; axes before it are independent motions of the same length."""
+    """Its first batch axis is the frame."""
     fps: float
     """Frames per second."""
 
     def __post_init__(self) -> None:
-        if self.pose.angles.ndim < 3 or self.frame_count < 1:
-            raise AkdError("A motion needs a frame axis with at least one frame.")
+        if self.pose.angles.ndim != 3 or self.frame_count < 1:
+            raise AkdError(
+                f"A motion is frames × joints × 3 angles, at least one frame, not {tuple(self.pose.angles.shape)}."
+            )
         if not self.fps > 0:
             raise AkdError(f"Frames per second must be positive, not {self.fps}.")
 
     @property
     def frame_count(self) -> int:
-        return self.pose.angles.shape[-3]
+        return self.pose.angles.shape[0]
 
     @property
     def duration(self) -> float:
         """Seconds from the first frame to the last."""
         return (self.frame_count - 1) / self.fps
+
+    @property
+    def times(self) -> Float[np.ndarray, " frame"]:
+        """The instant of every frame [s]."""
+        return np.arange(self.frame_count) / self.fps
+
+
+def from_stage_rotations(
+    skeleton: Skeleton, root_position: Float[Tensor, "frame 3"], rotation: Float[Tensor, "frame joint 3 3"], fps: float
+) -> Motion:
+    """The motion in which every joint has the given turn away from rest on the stage (``Posed.rotation``)."""
+    angles = continuous_angles(bone_turns(skeleton, rotation))
+    angles = torch.cat((torch.zeros_like(angles[:, :1]), angles[:, 1:]), 1)
+    return Motion(Pose(root_position, align_hemisphere(matrix_to_quaternion(rotation[:, 0])), angles), fps)
+
+
+def joint_quaternions(skeleton: Skeleton, motion: Motion) -> Float[Tensor, "frame joint 4"]:
+    """Each joint's turn relative to its parent in stage axes; for the root, its turn on the stage."""
+    return align_hemisphere(matrix_to_quaternion(joint_rotations(skeleton, motion.pose)))
+
+
+def from_joint_quaternions(
+    skeleton: Skeleton, root_position: Float[Tensor, "frame 3"], quaternions: Float[Tensor, "frame joint 4"], fps: float
+) -> Motion:
+    """Inverse of ``joint_quaternions``: the rotations come back exactly, at gimbal lock too, where the angles are one
+    choice of many (see ``rotations.continuous_angles``)."""
+    frames = torch.as_tensor(skeleton.frames, dtype=quaternions.dtype)
+    turns = frames.transpose(-1, -2) @ quaternion_to_matrix(quaternions) @ frames
+    angles = continuous_angles(turns)
+    angles = torch.cat((torch.zeros_like(angles[:, :1]), angles[:, 1:]), 1)
+    return Motion(Pose(root_position, quaternions[:, 0], angles), fps)
+
+
+def resample(motion: Motion, fps: float) -> Motion:
+    """The same clip at another frame rate, by cubic (Catmull–Rom) curves through the frames.
+
+    The first and last instants are kept; if the duration is not a whole number of new frames, fps is adjusted to the
+    nearest rate that makes it one. A single frame stays a single frame.
+    """
+    count = max(round(motion.duration * fps), 1) + 1
+    if motion.frame_count == 1:
+        return replace(motion, fps=fps)
+    pose = motion.pose
+    at = torch.linspace(0, motion.frame_count - 1, count, dtype=torch.float64)
+    rotation = _curve(align_hemisphere(pose.root_rotation), at)
+    rotation = rotation / rotation.norm(dim=-1, keepdim=True)
+    return Motion(Pose(_curve(pose.root_position, at), rotation, _curve(pose.angles, at)), (count - 1) / motion.duration)
+
+
+def crop(motion: Motion, start: float, end: float) -> Motion:
+    """The frames from start to end [s], both included."""
+    first, last = round(start * motion.fps), round(end * motion.fps)
+    if not 0 <= first <= last < motion.frame_count:
+        raise AkdError(
+            f"Cannot crop {start}–{end} s from a clip of {motion.duration:.3f} s: choose times inside it."
+        )
+    return replace(motion, pose=motion.pose[first : last + 1])
+
+
+def repeat(motion: Motion, count: int) -> Motion:
+    """The clip ``count`` times in a row, each turn starting where, and facing as, the one before ended."""
+    if count < 1:
+        raise AkdError(f"A clip can be repeated once or more, not {count} times.")
+    pose, parts = motion.pose, [motion.pose]
+    first = _heading(pose.root_rotation[0])
+    for _ in range(count - 1):
+        last = parts[-1]
+        turn = quaternion_multiply(_heading(last.root_rotation[-1]), quaternion_conjugate(first))
+        flat = torch.tensor((1.0, 0.0, 1.0), dtype=turn.dtype)
+        away = (pose.root_position - pose.root_position[0] * flat) @ quaternion_to_matrix(turn).T
+        position = away + last.root_position[-1] * flat
+        parts.append(Pose(position, quaternion_multiply(turn.expand_as(pose.root_rotation), pose.root_rotation), pose.angles))
+    joined = [parts[0]] + [part[1:] for part in parts[1:]]
+    return replace(
+        motion,
+        pose=Pose(
+            torch.cat([p.root_position for p in joined]),
+            align_hemisphere(torch.cat([p.root_rotation for p in joined])),
+            torch.cat([p.angles for p in joined]),
+        ),
+    )
+
+
+def close_loop(motion: Motion) -> Motion:
+    """Make the ends meet: the gap between last and first pose is spread evenly over the clip. Travel and turning stay."""
+    pose, count = motion.pose, motion.frame_count
+    u = torch.linspace(0, 1, count, dtype=pose.angles.dtype)
+    rest_of = quaternion_multiply(quaternion_conjugate(_heading(pose.root_rotation)), pose.root_rotation)
+    gap = quaternion_to_rotation_vector(quaternion_multiply(quaternion_conjugate(rest_of[-1]), rest_of[0]))
+    rotation = quaternion_multiply(pose.root_rotation, rotation_vector_to_quaternion(u[:, None] * gap))
+    up = torch.tensor((0.0, 1.0, 0.0), dtype=u.dtype)
+    lift = u[:, None] * (pose.root_position[0] - pose.root_position[-1]) * up
+    turns = 2 * torch.pi * torch.round((pose.angles[-1] - pose.angles[0]) / (2 * torch.pi))
+    angles = pose.angles + u[:, None, None] * (pose.angles[0] + turns - pose.angles[-1])
+    return replace(motion, pose=Pose(pose.root_position + lift, rotation, angles))
+
+
+def mirror(skeleton: Skeleton, motion: Motion) -> Motion:
+    """Left and right exchanged: seen in a mirror that stands on the character's symmetry plane."""
+    pose = motion.pose
+    flip = torch.diag(torch.tensor((1.0, 1.0, -1.0), dtype=pose.angles.dtype))
+    frames = torch.as_tensor(skeleton.frames, dtype=pose.angles.dtype)
+    partner = torch.as_tensor(skeleton.mirror)
+    change = frames.transpose(-1, -2) @ flip @ frames[partner]
+    angles = continuous_angles(change @ angles_to_matrix(pose.angles[:, partner]) @ change.transpose(-1, -2))
+    angles = torch.cat((torch.zeros_like(angles[:, :1]), angles[:, 1:]), 1)
+    rotation = pose.root_rotation * torch.tensor((1.0, -1.0, -1.0, 1.0), dtype=angles.dtype)
+    return replace(motion, pose=Pose(pose.root_position @ flip, rotation, angles))
+
+
+def blend(first: Motion, second: Motion, weight: float | Float[Tensor, " frame"]) -> Motion:
+    """Between two clips of equal length and rate: 0 is the first, 1 the second, or a weight for every frame."""
+    a, b = first.pose, second.pose
+    if a.angles.shape != b.angles.shape or first.fps != second.fps:
+        raise AkdError(
+            f"Only clips of equal length and rate can be blended, not {first.frame_count} frames at {first.fps} fps"
+            f" and {second.frame_count} at {second.fps}: resample one of them."
+        )
+    u = torch.as_tensor(weight, dtype=a.angles.dtype).expand(first.frame_count)[:, None]
+    one, other = (rotation / rotation.norm(dim=-1, keepdim=True) for rotation in (a.root_rotation, b.root_rotation))
+    return replace(
+        first,
+        pose=Pose(
+            torch.lerp(a.root_position, b.root_position, u), slerp(one, other, u), torch.lerp(a.angles, b.angles, u[..., None])
+        ),
+    )
+
+
+def _heading(rotation: Float[Tensor, "*batch 4"]) -> Float[Tensor, "*batch 4"]:
+    """The part of a rotation that turns about the vertical."""
+    about_y = rotation * torch.tensor((1.0, 0.0, 1.0, 0.0), dtype=rotation.dtype)
+    length = about_y.norm(dim=-1, keepdim=True)
+    upright = torch.tensor((1.0, 0.0, 0.0, 0.0), dtype=rotation.dtype)
+    return torch.where(length > 1e-6, about_y / length.clamp(min=1e-6), upright)  # upside down: no heading, call it zero
+
+
+def _curve(values: Float[Tensor, "frame *shape"], at: Float[Tensor, " sample"]) -> Float[Tensor, "sample *shape"]:
+    """Catmull–Rom curve through frames, at fractional frame numbers; straight on beyond the ends."""
+    padded = torch.cat((2 * values[:1] - values[1:2], values, 2 * values[-1:] - values[-2:-1]))
+    index = at.floor().long().clamp(0, len(values) - 2)
+    u = (at - index).to(values.dtype).reshape(-1, *[1] * (values.ndim - 1))
+    p0, p1, p2, p3 = (padded[index + k] for k in range(4))
+    slope1, slope2 = (p2 - p0) / 2, (p3 - p1) / 2
+    return p1 + u * (slope1 + u * (3 * (p2 - p1) - 2 * slope1 - slope2 + u * (2 * (p1 - p2) + slope1 + slope2)))

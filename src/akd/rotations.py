@@ -48,9 +48,7 @@ def continuous_angles(matrices: Float[Tensor, "frame *batch 3 3"]) -> Float[Tens
     for angles, matrix in zip(principal[1:], matrices[1:], strict=True):
         before = out[-1]
         locked = (_safe_norm(matrix[..., 0, :2]) < LOCKED)[..., None]
-        held = angles - torch.stack(
-            (before[..., 2] * torch.sign(angles[..., 1]), 0 * before[..., 1], -before[..., 2]), -1
-        )
+        held = angles - torch.stack((before[..., 2] * torch.sign(angles[..., 1]), 0 * before[..., 1], -before[..., 2]), -1)
         first = _nearest_turn(torch.where(locked, held, angles), before)
         a, b, c = first.unbind(-1)
         second = _nearest_turn(torch.stack((a + torch.pi, torch.pi - b, c + torch.pi), -1), before)
@@ -112,7 +110,7 @@ def matrix_to_quaternion(matrix: Float[Tensor, "*batch 3 3"]) -> Float[Tensor, "
 def rotation_vector_to_quaternion(vector: Float[Tensor, "*batch 3"]) -> Float[Tensor, "*batch 4"]:
     """Exponential map: axis times angle [rad] → unit quaternion."""
     half = _safe_norm(vector)[..., None] / 2
-    return torch.cat((torch.cos(half), vector * torch.sinc(half / torch.pi) / 2), -1)
+    return torch.cat((torch.cos(half), vector * (torch.sin(half) / (2 * half))), -1)
 
 
 def quaternion_to_rotation_vector(q: Float[Tensor, "*batch 4"]) -> Float[Tensor, "*batch 3"]:
@@ -122,7 +120,9 @@ def quaternion_to_rotation_vector(q: Float[Tensor, "*batch 4"]) -> Float[Tensor,
     return q[..., 1:] * (2 * torch.atan2(sine, q[..., :1]) / sine)
 
 
-def slerp(p: Float[Tensor, "*#batch 4"], q: Float[Tensor, "*#batch 4"], u: Float[Tensor, "*#batch 1"]) -> Float[Tensor, "*batch 4"]:
+def slerp(
+    p: Float[Tensor, "*#batch 4"], q: Float[Tensor, "*#batch 4"], u: Float[Tensor, "*#batch 1"]
+) -> Float[Tensor, "*batch 4"]:
     """Shortest way from p (u = 0) to q (u = 1) at constant speed."""
     between = quaternion_to_rotation_vector(quaternion_multiply(quaternion_conjugate(p), q))
     return quaternion_multiply(p, rotation_vector_to_quaternion(u * between))

@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from akd.errors import AkdError
-from akd.motion import Pose
+from akd.pose import Pose
 from akd.rotations import angles_to_matrix, quaternion_to_matrix
 
 Kind = Literal["leg", "arm", "wing", "tail", "neck", "head", "spine"]
@@ -66,7 +66,9 @@ class Skeleton:
         if len(set(self.names)) != count:
             raise AkdError(f"Joint names must differ, but {_first_repeated(self.names)!r} occurs twice.")
         if self.parents[0] != -1 or np.any(self.parents[1:] < 0) or np.any(self.parents >= np.arange(count)):
-            raise AkdError("A skeleton is one tree with parents before children: joint 0 has parent −1, all others an earlier joint.")
+            raise AkdError(
+                "A skeleton is one tree, parents before children: joint 0 has parent −1, the others an earlier joint."
+            )
         for name in ("positions", "tails", "frames"):
             if not np.all(np.isfinite(getattr(self, name))):
                 raise AkdError(f"The skeleton's {name} contain values that are not finite.")
@@ -75,7 +77,10 @@ class Skeleton:
 
     @classmethod
     def from_joints(
-        cls, names: tuple[str, ...], parents: Int[np.ndarray, " joint"], positions: Float[np.ndarray, "joint 3"],
+        cls,
+        names: tuple[str, ...],
+        parents: Int[np.ndarray, " joint"],
+        positions: Float[np.ndarray, "joint 3"],
         tails: Float[np.ndarray, "joint 3"] | None = None,
     ) -> "Skeleton":
         """A skeleton from joint positions alone; tails and bone frames follow from them."""
@@ -165,10 +170,8 @@ def forward_kinematics(skeleton: Skeleton, pose: Pose) -> Posed:
     return Posed(torch.cat(rotations, -3)[..., back, :, :], torch.cat(positions, -2)[..., back, :])
 
 
-def pose_from_rotations(
-    skeleton: Skeleton, root_position: Float[Tensor, "*batch 3"], rotation: Float[Tensor, "*batch joint 3 3"]
-) -> Float[Tensor, "*batch joint 3 3"]:
-    """Undo the tree: from turns on the stage (``Posed.rotation``) to turns in each joint's bone frame."""
+def bone_turns(skeleton: Skeleton, rotation: Float[Tensor, "*batch joint 3 3"]) -> Float[Tensor, "*batch joint 3 3"]:
+    """Undo the tree: from turns on the stage (``Posed.rotation``) to ``Rx(a) Ry(b) Rz(c)`` in each joint's bone frame."""
     parents = torch.as_tensor(np.maximum(skeleton.parents, 0))
     frames = torch.as_tensor(skeleton.frames, dtype=rotation.dtype, device=rotation.device)
     local = rotation[..., parents, :, :].transpose(-1, -2) @ rotation

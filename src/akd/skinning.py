@@ -27,8 +27,11 @@ def skin_points(
 
 
 def skin_splats(
-    skeleton: Skeleton, posed: Posed, weights: Float[Tensor, "splat joint"],
-    means: Float[Tensor, "splat 3"], covariances: Float[Tensor, "splat 3 3"],
+    skeleton: Skeleton,
+    posed: Posed,
+    weights: Float[Tensor, "splat joint"],
+    means: Float[Tensor, "splat 3"],
+    covariances: Float[Tensor, "splat 3 3"],
 ) -> tuple[Float[Tensor, "*batch splat 3"], Float[Tensor, "*batch splat 3 3"]]:
     """Splats moved by the local linearisation of φ: centre φ(x), covariance ∇φ Σ ∇φᵀ."""
     linear, shift = blended_transforms(skeleton, posed, weights)
