@@ -1,0 +1,1 @@
+"""Other people's file formats, one module each."""
