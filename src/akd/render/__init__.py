@@ -1,0 +1,1 @@
+"""Splats to pictures: camera, rasteriser, ground and shadow, film."""

@@ -1,0 +1,77 @@
+"""Pinhole cameras, one per frame: OpenCV axes (x right, y down, z forward), pixel centres at half integers."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from akd.errors import AkdError
+
+STEEPEST = 1e-4  # squared sine between view and up below which "right" is undefined: looking straight up or down
+
+
+@dataclass(frozen=True, eq=False)
+class Camera:
+    """Where each frame is seen from. All frames share one picture size."""
+
+    world_to_camera: Float[Tensor, "frame 4 4"]
+    """Rigid map from the stage to camera axes."""
+    intrinsics: Float[Tensor, "frame 3 3"]
+    """Focal lengths and principal point [px]; no skew."""
+    width: int
+    """Picture width [px]."""
+    height: int
+    """Picture height [px]."""
+
+    @property
+    def frame_count(self) -> int:
+        return self.world_to_camera.shape[0]
+
+    @property
+    def centers(self) -> Float[Tensor, "frame 3"]:
+        """Where the cameras stand: −Rᵀ t."""
+        rotation, shift = self.world_to_camera[:, :3, :3], self.world_to_camera[:, :3, 3]
+        return -(rotation.transpose(-1, -2) @ shift[:, :, None]).squeeze(-1)
+
+
+def look_at(
+    eye: Float[Tensor, "frame 3"], target: Float[Tensor, "frame 3"], *, width: int, height: int, fov_y: float
+) -> Camera:
+    """Cameras at ``eye`` that see ``target`` in the picture's middle, +Y up; ``fov_y`` is the full vertical angle [rad]."""
+    if not 0 < fov_y < math.pi:
+        raise AkdError(f"the vertical field of view is {fov_y:g} rad; give an angle between 0 and π")
+    forward = torch.nn.functional.normalize(target - eye, dim=-1)
+    if not bool((forward.norm(dim=-1) > 0.5).all()):
+        raise AkdError("a camera stands exactly on the point it looks at; move its eye or its target")
+    right = torch.linalg.cross(forward, forward.new_tensor((0.0, 1.0, 0.0)).expand_as(forward))
+    # Straight up or down every heading is as good as another: take the one in which +X points up in the picture.
+    right = torch.where(right.square().sum(-1, keepdim=True) > STEEPEST, right, right.new_tensor((0.0, 0.0, 1.0)))
+    right = torch.nn.functional.normalize(right, dim=-1)
+    down = torch.linalg.cross(forward, right)
+    rotation = torch.stack((right, down, forward), -2)
+    pose = torch.cat((rotation, -(rotation @ eye[:, :, None])), -1)
+    bottom = pose.new_tensor((0.0, 0.0, 0.0, 1.0)).expand(len(eye), 1, 4)
+    return Camera(torch.cat((pose, bottom), 1), _intrinsics(fov_y, width, height, eye), width, height)
+
+
+def rays(camera: Camera) -> tuple[Float[Tensor, "frame 3"], Float[Tensor, "frame height width 3"]]:
+    """Each camera's centre, and unit directions through all its pixel centres, on the stage."""
+    pose, k = camera.world_to_camera, camera.intrinsics
+    y, x = torch.meshgrid(_centres(camera.height, pose), _centres(camera.width, pose), indexing="ij")
+    fx, fy, cx, cy = (k[:, i, j, None, None] for i, j in ((0, 0), (1, 1), (0, 2), (1, 2)))
+    in_camera = torch.stack(torch.broadcast_tensors((x - cx) / fx, (y - cy) / fy, torch.ones_like(x)), -1)
+    # A row vector times R is Rᵀ times the vector: camera axes back to the stage.
+    directions = torch.einsum("fhwi,fij->fhwj", in_camera, pose[:, :3, :3])
+    return camera.centers, torch.nn.functional.normalize(directions, dim=-1)
+
+
+def _centres(count: int, like: Tensor) -> Tensor:
+    return torch.arange(count, dtype=like.dtype, device=like.device) + 0.5
+
+
+def _intrinsics(fov_y: float, width: int, height: int, like: Tensor) -> Tensor:
+    focal = 0.5 * height / math.tan(0.5 * fov_y)
+    rows = ((focal, 0.0, width / 2), (0.0, focal, height / 2), (0.0, 0.0, 1.0))
+    return torch.tensor(rows, dtype=like.dtype, device=like.device).expand(len(like), 3, 3)

@@ -1,0 +1,76 @@
+"""The rasteriser in plain torch: slow, exact, and the oracle of the fast ones.
+
+Front to back, α_i = min(0.999, opacity · exp(−σ)) and w_i = α_i Π_{j<i} (1 − α_j). Two rules make it finite work:
+α below 1/255 counts as nothing, and a pixel is finished before the splat that would leave less than 1/10000 of it.
+"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.utils.checkpoint import checkpoint
+
+from akd.render.camera import Camera
+from akd.render.projection import Projected, project
+
+FAINTEST = 1 / 255
+"""α below this is not blended."""
+STRONGEST = 0.999
+"""α above this is cut, so that something always shines through and gradients stay finite."""
+FINISHED = 1e-4
+"""A pixel ends before its transmittance would fall to this."""
+PAIRS_AT_ONCE = 1 << 24
+"""Splat–pixel pairs held in memory together; pictures are cut into bands of rows to keep to it."""
+
+Layers = tuple[Float[Tensor, "frame height width 3"], Float[Tensor, "frame height width"], Float[Tensor, "frame height width"]]
+
+
+def rasterize_reference(
+    means: Float[Tensor, "#frame splat 3"], covariances: Float[Tensor, "#frame splat 3 3"],
+    opacities: Float[Tensor, "#frame splat"], colors: Float[Tensor, "#frame splat 3"],
+    camera: Camera, near: float, far: float,
+) -> Layers:
+    """Blended colour over black, transmittance, and depth Σ w z."""
+    flat = project(means, covariances, camera, near, far)
+    opacities = torch.where(flat.visible, opacities, 0.0)
+    colors = colors.expand(camera.frame_count, -1, -1)
+    frames = [_frame(flat, opacities[f], colors[f], f, camera) for f in range(camera.frame_count)]
+    blended, transmittance = (torch.stack(layer) for layer in zip(*frames, strict=True))
+    return blended[..., :3], transmittance, blended[..., 3]
+
+
+def _frame(flat: Projected, opacities: Tensor, colors: Tensor, frame: int, camera: Camera) -> tuple[Tensor, Tensor]:
+    """One picture: colour with depth as the fourth channel, and transmittance."""
+    order = torch.argsort(flat.depths[frame], stable=True)
+    order = order[opacities[order] >= FAINTEST]
+    values = torch.cat((colors, flat.depths[frame][:, None]), -1)[order]
+    splats = flat.means[frame][order], flat.conics[frame][order], opacities[order], values
+    rows = max(1, PAIRS_AT_ONCE // (max(len(order), 1) * camera.width))
+    bands = []
+    for top in range(0, camera.height, rows):
+        pixels = _pixel_centres(top, min(top + rows, camera.height), camera.width, values)
+        # Without this a large picture would keep every band's pairs until the backward pass.
+        bands.append(checkpoint(_blend, pixels, *splats, use_reentrant=False))
+    blended, transmittance = (torch.cat(layer) for layer in zip(*bands, strict=True))
+    return blended.unflatten(0, (camera.height, -1)), transmittance.unflatten(0, (camera.height, -1))
+
+
+def _blend(
+    pixels: Float[Tensor, "pixel 2"], means: Float[Tensor, "splat 2"], conics: Float[Tensor, "splat 3"],
+    opacities: Float[Tensor, " splat"], values: Float[Tensor, "splat channel"],
+) -> tuple[Float[Tensor, "pixel channel"], Float[Tensor, " pixel"]]:
+    """Splats, already in depth order, over pixels."""
+    dx, dy = (pixels[:, None] - means).unbind(-1)
+    sigma = 0.5 * (conics[:, 0] * dx * dx + conics[:, 2] * dy * dy) + conics[:, 1] * dx * dy
+    alpha = torch.clamp(opacities * torch.exp(-sigma), max=STRONGEST)
+    alpha = torch.where((alpha >= FAINTEST) & (sigma >= 0), alpha, 0.0)
+    unfinished = torch.cumprod(1 - alpha.detach(), 1) > FINISHED
+    alpha = torch.where(unfinished, alpha, 0.0)
+    after = torch.cumprod(1 - alpha, 1)
+    before = torch.cat((torch.ones_like(after[:, :1]), after[:, :-1]), 1)
+    return (alpha * before) @ values, torch.cat((before[:, :1], after), 1)[:, -1]
+
+
+def _pixel_centres(top: int, bottom: int, width: int, like: Tensor) -> Tensor:
+    y = torch.arange(top, bottom, dtype=like.dtype, device=like.device) + 0.5
+    x = torch.arange(width, dtype=like.dtype, device=like.device) + 0.5
+    return torch.stack(torch.meshgrid(x, y, indexing="xy"), -1).reshape(-1, 2)
