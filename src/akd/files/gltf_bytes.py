@@ -64,6 +64,12 @@ def parsed_json(text: bytes, name: str) -> dict[str, Any]:
 
 def uri_bytes(uri: str, path: Path) -> bytes:
     """The contents of a data URI, or of a file inside the folder of the file at ``path``."""
+    target = uri_target(uri, path)
+    return target if isinstance(target, bytes) else file_bytes(target, f"{shortened(uri)}, which {path.name} refers to")
+
+
+def uri_target(uri: str, path: Path) -> bytes | Path:
+    """What a URI in the file at ``path`` leads to: embedded data, or a path inside its folder, where a file may be."""
     if uri[:5].lower() == "data:":
         return _data_uri_bytes(uri, path.name)
     relative = unquote(uri)
@@ -77,7 +83,7 @@ def uri_bytes(uri: str, path: Path) -> bytes:
         raise AkdError(f"{path.name} refers to {shortened(uri)}, which is no file name; please embed that file.") from error
     if not target.is_relative_to(folder):
         raise AkdError(f"{path.name} refers to {shortened(uri)}, which is outside its folder; please move that file beside it.")
-    return file_bytes(target, f"the file {shortened(uri)} that {path.name} refers to")
+    return target
 
 
 def _data_uri_bytes(uri: str, name: str) -> bytes:

@@ -1,0 +1,172 @@
+"""Animations of a glTF file, sampled at any times."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from akd.errors import AkdError
+from akd.files.gltf_document import GltfDocument, accessor
+from akd.files.gltf_json import Entry
+from akd.files.gltf_nodes import MAX_COORDINATE, NodeTree, chained, composed, tree_levels, unique_names, unit_quaternions
+from akd.rig import Clip
+
+MAX_SECONDS = 3600.0
+WIDTHS = {"translation": 3, "rotation": 4, "scale": 3}
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """A channel of an animation that moves a node."""
+
+    node: int
+    path: str
+    """translation, rotation or scale."""
+    times: Float[np.ndarray, " key"]
+    """Increasing key times [s]."""
+    output: int
+    """Accessor of the values, read when sampled."""
+    interpolation: str
+    order: Int[np.ndarray, " key"] = field(repr=False)
+    """The file's index of each key, should they not be in order there."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClipSampler:
+    """World matrices of the bones at any times of any clip: ``FileRig.sample``."""
+
+    document: GltfDocument
+    tree: NodeTree
+    bones: tuple[int, ...]
+    """Nodes to report."""
+    tracks: dict[str, tuple[Track, ...]]
+    """By clip name."""
+
+    def __call__(self, name: str, times: np.ndarray) -> np.ndarray:
+        """Frame × bone × 4 × 4; before the first and after the last key the pose holds."""
+        if name not in self.tracks:
+            raise AkdError(f"{self.document.path.name} has no clip named {name!r}, only {', '.join(self.tracks) or 'none'}.")
+        seconds = np.atleast_1d(np.asarray(times, float))
+        needed = sorted({ancestor for bone in self.bones for ancestor in self.tree.ancestors(bone)})
+        place = {node: i for i, node in enumerate(needed)}
+        local = np.broadcast_to(self.tree.local[needed], (len(seconds), len(needed), 4, 4)).copy()
+        for node, tracks in self._by_node(name).items():
+            if node in place:
+                local[:, place[node]] = self._local(node, tracks, seconds)
+        parents = np.array([place.get(int(self.tree.parents[node]), -1) for node in needed], int)
+        with np.errstate(all="ignore"):
+            world = chained(local, parents, tree_levels(parents))[:, [place[bone] for bone in self.bones]]
+        if not np.all(np.abs(world) < MAX_COORDINATE):
+            raise AkdError(f"Clip {name!r} of {self.document.path.name} has values that are not finite; please export it again.")
+        return world
+
+    def _by_node(self, name: str) -> dict[int, list[Track]]:
+        grouped: dict[int, list[Track]] = {}
+        for track in self.tracks[name]:
+            grouped.setdefault(track.node, []).append(track)
+        return grouped
+
+    def _local(self, node: int, tracks: list[Track], seconds: np.ndarray) -> Float[np.ndarray, "frame 4 4"]:
+        """Local matrices of a node that moves."""
+        tree, frames = self.tree, len(seconds)
+        parts = {"translation": tree.translation[node], "rotation": tree.rotation[node], "scale": tree.scale[node]}
+        parts = {path: np.broadcast_to(value, (frames, len(value))) for path, value in parts.items()}
+        for track in tracks:
+            parts[track.path] = sample_track(track, accessor(self.document, track.output), seconds)
+        return composed(parts["translation"], unit_quaternions(parts["rotation"]), parts["scale"])
+
+
+def read_clips(
+    document: GltfDocument, tree: NodeTree, notes: list[str]
+) -> tuple[tuple[Clip, ...], dict[str, tuple[Track, ...]]]:
+    """The clips and their tracks; key values are left in the file until a clip is sampled."""
+    key_times: dict[int, np.ndarray] = {}
+
+    def times(index: int) -> np.ndarray:
+        if index not in key_times:
+            key_times[index] = _key_times(document, index)
+        return key_times[index]
+
+    clips, tracks, morphing = [], {}, 0
+    entries = list(document.root.items("animations"))
+    names = unique_names(entry.text("name", "") or f"clip{index}" for index, entry in enumerate(entries))
+    for name, entry in zip(names, entries, strict=True):
+        found = [_track(entry, channel, times, len(tree.names)) for channel in entry.items("channels")]
+        moving = tuple(track for track in found if track is not None)
+        morphing += any(channel.child("target").text("path", "") == "weights" for channel in entry.items("channels"))
+        duration = max((float(track.times[-1]) for track in moving), default=0.0)
+        if duration > MAX_SECONDS:
+            notes.append(f"Clip {name!r} lasts {duration:.3g} s, more than {MAX_SECONDS:g} s, and was left out.")
+            continue
+        clips.append(Clip(name, max(duration, 0.0)))
+        tracks[name] = moving
+    if morphing:
+        notes.append(f"{morphing} clips also move morph targets, which stay at their defaults here.")
+    return tuple(clips), tracks
+
+
+def sample_track(track: Track, stored: np.ndarray, seconds: np.ndarray) -> Float[np.ndarray, "frame width"]:
+    """The values of a track at the given times."""
+    keys, cubic = len(track.times), track.interpolation == "CUBICSPLINE"
+    if stored.shape != (keys * (3 if cubic else 1), WIDTHS[track.path]):
+        raise AkdError(
+            f"A {track.path} track has {keys} keys, but values of shape {stored.shape}; please export the file again."
+        )
+    values = stored.astype(float).reshape(keys, -1, WIDTHS[track.path])[track.order]
+    after = np.clip(np.searchsorted(track.times, seconds, side="right"), 1, max(keys - 1, 1))
+    before, after = after - 1, np.minimum(after, keys - 1)
+    span = track.times[after] - track.times[before]
+    part = np.clip((seconds - track.times[before]) / np.where(span > 0, span, 1), 0, 1)[:, None]
+    if track.interpolation == "STEP":
+        return np.where(part < 1, values[before, 0], values[after, 0])
+    if cubic:
+        return _cubic(values[before], values[after], part, span[:, None])
+    if track.path == "rotation":
+        return _slerp(unit_quaternions(values[before, 0]), unit_quaternions(values[after, 0]), part)
+    return values[before, 0] * (1 - part) + values[after, 0] * part
+
+
+def _cubic(before: np.ndarray, after: np.ndarray, part: np.ndarray, span: np.ndarray) -> np.ndarray:
+    """Hermite spline; a key is (tangent coming in, value, tangent going out), tangents per second."""
+    square, cube = part**2, part**3
+    return (
+        (2 * cube - 3 * square + 1) * before[:, 1]
+        + span * (cube - 2 * square + part) * before[:, 2]
+        + (3 * square - 2 * cube) * after[:, 1]
+        + span * (cube - square) * after[:, 0]
+    )
+
+
+def _slerp(first: np.ndarray, second: np.ndarray, part: np.ndarray) -> np.ndarray:
+    """Turn at constant speed along the shorter way."""
+    cosine = np.sum(first * second, -1, keepdims=True)
+    second, cosine = np.where(cosine < 0, -second, second), np.minimum(np.abs(cosine), 1)
+    angle = np.arccos(cosine)
+    sine = np.sin(angle)
+    close = sine < 1e-6  # there the arc is a straight line to double precision
+    safe = np.where(close, 1, sine)
+    first_part = np.where(close, 1 - part, np.sin((1 - part) * angle) / safe)
+    return first_part * first + np.where(close, part, np.sin(part * angle) / safe) * second
+
+
+def _track(entry: Entry, channel: Entry, times: Callable[[int], np.ndarray], nodes: int) -> Track | None:
+    """A channel as a track; None if it moves no node."""
+    target = channel.child("target")
+    path = target.text("path", "")
+    if path not in WIDTHS or "node" not in target:
+        return None
+    sampler = entry.item("samplers", channel.whole("sampler"))
+    interpolation = sampler.text("interpolation", "LINEAR")
+    if interpolation not in ("LINEAR", "STEP", "CUBICSPLINE"):
+        sampler.fail("interpolation", "LINEAR, STEP or CUBICSPLINE")
+    keys = times(sampler.whole("input"))
+    order = np.argsort(keys, kind="stable")
+    return Track(target.whole("node", below=nodes), path, keys[order], sampler.whole("output"), interpolation, order)
+
+
+def _key_times(document: GltfDocument, index: int) -> Float[np.ndarray, " key"]:
+    times = accessor(document, index)
+    if times.ndim != 1 or not len(times) or not np.all(np.isfinite(times)):
+        raise AkdError(f"Accessor {index} of {document.path.name} holds no usable key times; please export the file again.")
+    return times.astype(float)

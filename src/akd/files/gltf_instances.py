@@ -1,0 +1,154 @@
+"""The meshes of a glTF file where its nodes and skins put them, joined into one mesh with weights."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from akd.errors import AkdError
+from akd.files.gltf_bones import Bones
+from akd.files.gltf_document import GltfDocument
+from akd.files.gltf_json import Entry
+from akd.files.gltf_materials import Surface
+from akd.files.gltf_nodes import NodeTree
+from akd.files.gltf_primitives import MAX_VERTICES, Primitive, read_primitives
+from akd.files.gltf_skins import Skin
+from akd.files.gltf_weights import nearest, repaired_influences
+from akd.mesh import Mesh
+
+MAX_WEIGHTS = 2**27  # of the dense table vertex × bone: one gigabyte
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """A mesh at a node."""
+
+    node: int
+    skin: int | None
+    primitives: list[Primitive]
+    """Shared by all instances of the same mesh."""
+
+
+def mesh_instances(document: GltfDocument, tree: NodeTree, surfaces: list[Surface], notes: list[str]) -> list[Instance]:
+    """All meshes of the scene that the file shows first, or of all nodes where it has none."""
+    entries = list(document.root.items("nodes"))
+    shown = _shown_nodes(document, tree)
+    wearing = [index for index, entry in enumerate(entries) if "mesh" in entry]
+    visible = [index for index in wearing if index in shown] or wearing
+    if len(visible) < len(wearing):
+        notes.append(f"{len(wearing) - len(visible)} meshes are not in the scene that the file shows and were left out.")
+    known: dict[tuple[int, tuple[float, ...]], list[Primitive]] = {}
+    instances, total = [], 0
+    for index in visible:
+        mesh = document.root.item("meshes", entries[index].whole("mesh"))
+        morph = _morph_weights(entries[index], mesh)
+        key = (entries[index].whole("mesh"), morph)
+        if key not in known:
+            known[key] = read_primitives(document, mesh, list(morph), surfaces, notes)
+            if any(morph):
+                notes.append(f"{mesh.label} is shaped by {np.count_nonzero(morph)} morph targets; they were added as they stand.")
+        skin = entries[index].whole("skin", below=document.root.count("skins")) if "skin" in entries[index] else None
+        total += sum(len(primitive.vertices) for primitive in known[key])
+        if total > MAX_VERTICES:
+            raise AkdError(f"{document.path.name} has more than {MAX_VERTICES} vertices; please simplify the mesh.")
+        instances.append(Instance(index, skin, known[key]))
+    return instances
+
+
+def bound_mesh(
+    tree: NodeTree,
+    bones: Bones,
+    rest: Float[np.ndarray, "bone 4 4"],
+    skins: list[Skin],
+    surfaces: list[Surface],
+    instances: list[Instance],
+    counts: Counter[str],
+) -> tuple[Mesh, Float[np.ndarray, "vertex bone"]]:
+    """All meshes at rest in world coordinates, and their weights on the bones."""
+    total = sum(len(primitive.vertices) for instance in instances for primitive in instance.primitives)
+    if total * len(bones.nodes) > MAX_WEIGHTS:
+        raise AkdError(f"{total} vertices on {len(bones.nodes)} bones are more than akd can hold; please simplify the mesh.")
+    weights = np.zeros((total, len(bones.nodes)))
+    vertices, faces, start = [np.zeros((0, 3))], [np.zeros((0, 3), int)], 0
+    for instance in instances:
+        for primitive in instance.primitives:
+            table = weights[start : start + len(primitive.vertices)]
+            if instance.skin is None:
+                placed, mirrored = _place_rigid(tree, bones, rest, instance.node, primitive, table)
+            else:
+                placed, mirrored = _place_skinned(bones, rest, skins[instance.skin], primitive, table, counts)
+            vertices.append(placed)
+            faces.append(start + (primitive.faces[:, ::-1] if mirrored else primitive.faces))
+            start += len(placed)
+    parts = [primitive for instance in instances for primitive in instance.primitives]
+    mesh = Mesh(
+        vertices=np.concatenate(vertices),
+        faces=np.concatenate(faces),
+        colors=np.concatenate([np.zeros((0, 3)), *(part.colors for part in parts)]),
+        uv=np.concatenate([np.zeros((0, 2)), *(part.uv for part in parts)]),
+        materials=tuple(surface.material for surface in surfaces),
+        face_material=np.concatenate([np.zeros(0, int), *(np.full(len(part.faces), part.material) for part in parts)]),
+    )
+    return mesh, weights
+
+
+def _place_rigid(
+    tree: NodeTree, bones: Bones, rest: np.ndarray, node: int, primitive: Primitive, table: np.ndarray
+) -> tuple[Float[np.ndarray, "vertex 3"], bool]:
+    """A mesh that moves with one bone, or with none; fills its rows of the weights."""
+    world = tree.world[node]
+    if node in bones.carriers:
+        bone = bones.carriers[node]
+        table[:, bone] = 1
+        world = rest[bone]
+        for step in reversed([above for above in tree.ancestors(node)][: tree.depth[node] - tree.depth[bones.nodes[bone]]]):
+            world = world @ tree.local[step]
+    return primitive.vertices @ world[:3, :3].T + world[:3, 3], bool(np.linalg.det(world[:3, :3]) < 0)
+
+
+def _place_skinned(
+    bones: Bones, rest: np.ndarray, skin: Skin, primitive: Primitive, table: np.ndarray, counts: Counter[str]
+) -> tuple[Float[np.ndarray, "vertex 3"], bool]:
+    """A mesh that moves with a skin; fills its rows of the weights."""
+    bone_of_joint = np.array([bones.of_node[int(joint)] for joint in skin.joints])
+    maps = rest[bone_of_joint] @ skin.inverse_bind
+    joints, weights, empty = repaired_influences(primitive.joints, primitive.weights, len(skin.joints), counts)
+    if empty.any():
+        guess = primitive.vertices[empty] @ maps[0, :3, :3].T + maps[0, :3, 3]
+        joints, weights = _adopted(joints, weights, empty, nearest(guess, rest[bone_of_joint, :3, 3]))
+    homogeneous = np.column_stack((primitive.vertices, np.ones(len(primitive.vertices))))
+    placed = np.zeros((len(homogeneous), 3))
+    rows = np.arange(len(homogeneous))
+    for joint, weight in zip(joints.T, weights.T, strict=True):
+        table[rows, bone_of_joint[joint]] += weight
+        placed += weight[:, None] * np.einsum("vij,vj->vi", maps[joint, :3], homogeneous)
+    return placed, bool(np.linalg.det(maps[0, :3, :3]) < 0)
+
+
+def _adopted(joints: np.ndarray, weights: np.ndarray, empty: np.ndarray, joint: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Give each vertex without weight wholly to a joint."""
+    if not joints.shape[1]:
+        joints, weights = np.zeros((len(joints), 1), int), np.zeros((len(joints), 1))
+    joints, weights = joints.copy(), weights.copy()
+    joints[empty, 0], weights[empty, 0] = joint, 1
+    return joints, weights
+
+
+def _shown_nodes(document: GltfDocument, tree: NodeTree) -> set[int]:
+    """The nodes of the scene that the file shows first; all nodes in a file without scenes."""
+    scenes = document.root.count("scenes")
+    if not scenes:
+        return set(range(len(tree.names)))
+    roots = set(document.root.item("scenes", document.root.whole("scene", 0, below=scenes)).indices("nodes", len(tree.names)))
+    shown = np.zeros(len(tree.names), bool)
+    for level in tree.levels:
+        shown[level] = [node in roots or (tree.parents[node] >= 0 and shown[tree.parents[node]]) for node in level]
+    return set(np.flatnonzero(shown).tolist())
+
+
+def _morph_weights(node: Entry, mesh: Entry) -> tuple[float, ...]:
+    """How far each morph target is on by default."""
+    holder = node if "weights" in node else mesh
+    values = holder.fields.get("weights") or []
+    return tuple(holder.numbers("weights", len(values))) if isinstance(values, list) and values else ()
