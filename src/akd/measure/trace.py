@@ -1,0 +1,90 @@
+"""Run a motion once through kinematics and skinning, and keep what the metrics look at."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from akd.cuboids import bone_cuboids, cuboid_corners
+from akd.errors import AkdError
+from akd.motion import Motion
+from akd.pose import Pose
+from akd.rig import Rig
+from akd.rotations import quaternion_conjugate, quaternion_multiply, quaternion_to_rotation_vector
+from akd.skeleton import Posed, forward_kinematics
+from akd.skinning import skin_points
+
+CHUNK = 1_000_000
+"""Vertices skinned at a time: about 200 MB while it lasts."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """What a motion does in space; numpy, float64, stage frame, ℓ."""
+
+    fps: float
+    joints: Float[np.ndarray, "frame joint 3"]
+    root_rotation: Float[np.ndarray, "frame 3 3"]
+    """The root's turn away from rest."""
+    coordinates: Float[np.ndarray, "frame dof"]
+    """Root position, root turn (see ``generalised_coordinates``), then the angles of all other joints."""
+    feet: Float[np.ndarray, "frame foot 3"]
+    """Mean x and z of each leg's sole, and its lowest y."""
+    lowest: Float[np.ndarray, " frame"]
+    """Height of the lowest vertex; of the lowest joint where there is no mesh."""
+    corners: Float[np.ndarray, "frame cuboid 8 3"]
+    """Corners of the bones' cuboids."""
+
+
+def trace(rig: Rig, motion: Motion) -> Trace:
+    """Everything the metrics need, with vertices skinned in chunks of frames so that memory stays bounded."""
+    pose = motion.pose.detach().to(torch.float64)
+    posed = forward_kinematics(rig.skeleton, pose)
+    finite = posed.position.isfinite().flatten(1).all(1)
+    if not finite.all():
+        raise AkdError(f"Frame {int(finite.long().argmin())} of the motion is not finite; crop it or repair it before measuring.")
+    feet, lowest = _skin(rig, posed)
+    return Trace(
+        fps=motion.fps, joints=posed.position.numpy(), root_rotation=posed.rotation[:, 0].numpy(),
+        coordinates=generalised_coordinates(pose).numpy(), feet=feet, lowest=lowest,
+        corners=cuboid_corners(rig.skeleton, bone_cuboids(rig), posed).numpy(),
+    )
+
+
+def generalised_coordinates(pose: Pose) -> Float[Tensor, "frame dof"]:
+    """Root position, the root's turns from frame to frame added up (rotation vectors in the body), and joint angles.
+
+    Adding up small turns never jumps, however often the body spins; its differences are those of Θ in L_smooth.
+    """
+    q = pose.root_rotation / pose.root_rotation.norm(dim=-1, keepdim=True)
+    first = quaternion_to_rotation_vector(q[:1])
+    steps = quaternion_to_rotation_vector(quaternion_multiply(quaternion_conjugate(q[:-1]), q[1:]))
+    turn = torch.cumsum(torch.cat((first, steps)), 0)
+    return torch.cat((pose.root_position, turn, pose.angles[:, 1:].flatten(1)), -1)
+
+
+def _skin(rig: Rig, posed: Posed) -> tuple[np.ndarray, np.ndarray]:
+    """Feet and lowest vertex of every frame."""
+    joints = posed.position.numpy()
+    feet, lowest = _tip_feet(rig, joints), joints[..., 1].min(-1)
+    if rig.mesh.vertex_count == 0:
+        return feet, lowest
+    weights, points = (torch.as_tensor(array, dtype=torch.float64) for array in (rig.weights, rig.mesh.vertices))
+    chunk = max(1, CHUNK // rig.mesh.vertex_count)
+    for start in range(0, len(joints), chunk):
+        now = slice(start, start + chunk)
+        vertices = skin_points(rig.skeleton, Posed(posed.rotation[now], posed.position[now]), weights, points).numpy()
+        lowest[now] = vertices[..., 1].min(-1)
+        for foot, sole in enumerate(rig.soles):
+            if len(sole):
+                x, y, z = np.moveaxis(vertices[:, sole], -1, 0)
+                feet[now, foot] = np.stack((x.mean(-1), y.min(-1), z.mean(-1)), -1)
+    return feet, lowest
+
+
+def _tip_feet(rig: Rig, joints: np.ndarray) -> np.ndarray:
+    """Feet of a leg without a sole patch: its last joint, with the height counted from where it is at rest."""
+    tips = [leg.tip for leg in rig.legs]
+    return joints[:, tips] - rig.skeleton.positions[tips] * np.array([0.0, 1.0, 0.0])

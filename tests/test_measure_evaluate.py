@@ -1,0 +1,145 @@
+"""A whole evaluation of strides whose numbers were chosen."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from akd.measure.evaluate import evaluate, leg_pairs
+from akd.measure.gait_names import QUADRUPED
+from akd.measure.trace import trace
+from sample_rigs import box_rig, stride
+
+
+def test_the_sample_stride_is_what_it_says() -> None:
+    rig = box_rig(2)
+    seen = trace(rig, stride(rig, QUADRUPED["walk"], duty=0.6, amplitude=0.25, fps=40))
+    low = seen.feet[..., 1] < 1e-9
+    planted = low[1:] & low[:-1]
+    moved = np.linalg.norm(np.diff(seen.feet[..., [0, 2]], axis=0), axis=-1)
+    assert moved[planted].max() < 1e-9
+    np.testing.assert_allclose(low[:-1].mean(0), 0.6, atol=0.03)
+
+
+@pytest.mark.parametrize("name", QUADRUPED)
+@pytest.mark.parametrize(("fps", "seconds", "period"), [(30.0, 2.0, 1.0), (8.0, 2.0, 1.0), (24.0, 1.0, 1.0), (24.0, 1.5, 1.0)])
+def test_gaits_of_four_legs(name: str, fps: float, seconds: float, period: float) -> None:
+    rig = box_rig(2)
+    duty = 0.65 if name == "walk" else 0.45
+    motion = stride(rig, QUADRUPED[name], duty=duty, period=period, seconds=seconds, fps=fps)
+    result = evaluate(rig, motion, from_file=False)
+    assert result.gait == name
+    assert result.verdict == "good", result
+    assert result.skating_ratio < 0.13  # feet that come down or leave are below 0.03 ℓ for a moment while still fast
+    assert result.stride_frequency == pytest.approx(1 / period, rel=0.06)
+    assert result.duty_factor == pytest.approx(duty, abs=0.1)
+    assert result.travel == pytest.approx(2 * 0.25 / duty)
+    assert result.heading == pytest.approx(1)
+    assert result.froude == pytest.approx((0.5 / duty) ** 2 / 9.81)
+    assert result.bone_stretch == pytest.approx(0, abs=1e-12)
+    assert result.crossed_limbs == 0
+    if fps >= 24:
+        assert result.amplitudes == pytest.approx((0.25,) * 4, abs=0.02)
+
+
+@pytest.mark.parametrize(("duty", "phases", "name"), [(0.6, (0, 0.5), "walk"), (0.35, (0, 0.5), "run"), (0.4, (0.2, 0.2), "hop")])
+def test_gaits_of_two_legs(duty: float, phases: tuple[float, float], name: str) -> None:
+    rig = box_rig(1)
+    result = evaluate(rig, stride(rig, phases, duty=duty), from_file=False)
+    assert result.gait == name
+    assert result.alternation == pytest.approx((0.0 if name == "hop" else 1.0,), abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "phases", "name"),
+    [
+        (3, (0, 0.5, 0.5, 0, 0, 0.5), "tripod"),
+        (4, (0, 0.5, 0.5, 0, 0, 0.5, 0.5, 0), "alternating tetrapod"),
+        (3, (0.5, 0, 0.3, 0.8, 0.1, 0.6), "wave"),
+    ],
+)
+def test_gaits_of_many_legs(pairs: int, phases: tuple[float, ...], name: str) -> None:
+    rig = box_rig(pairs)
+    assert evaluate(rig, stride(rig, phases), from_file=False).gait == name
+
+
+def test_a_clip_in_place_is_measured_on_its_treadmill_only_if_it_comes_from_a_file() -> None:
+    rig = box_rig(2)
+    motion = stride(rig, QUADRUPED["trot"], duty=0.5, amplitude=0.4, in_place=True)
+    artist, ours = evaluate(rig, motion, from_file=True), evaluate(rig, motion, from_file=False)
+    assert artist.treadmill_speed == pytest.approx(1.6, rel=0.02)
+    assert artist.verdict == "good"
+    assert artist.skating_ratio == 0
+    assert artist.heading == pytest.approx(1, abs=1e-3)
+    assert artist.travel == 0
+    assert artist.gait == "trot"
+    assert any("treadmill" in note for note in artist.notes)
+    assert ours.treadmill_speed is None
+    assert ours.skating_ratio == 1
+    assert ours.verdict == "sliding"
+
+
+def test_feet_of_a_file_stand_where_the_artist_put_the_ground() -> None:
+    rig = box_rig(2)
+    hovering = stride(rig, QUADRUPED["walk"], drop=-0.06)
+    artist, ours = evaluate(rig, hovering, from_file=True), evaluate(rig, hovering, from_file=False)
+    assert artist.ground_heights == pytest.approx((0.06,) * 4, abs=1e-6)
+    assert artist.duty_factor == pytest.approx(0.6, abs=0.06)
+    assert artist.float_height == ours.float_height == pytest.approx(0.06)
+    assert ours.contact_share == 0
+    assert ours.skating_ratio is None
+
+
+def test_verdicts() -> None:
+    rig = box_rig(2)
+    walk = QUADRUPED["walk"]
+    assert evaluate(rig, stride(rig, walk, amplitude=0.01, lift=0.01), from_file=False).verdict == "tiny"
+    assert evaluate(rig, stride(rig, walk, drop=-0.2), from_file=False).verdict == "floating"
+    assert evaluate(rig, stride(rig, walk, drop=0.2), from_file=False).verdict == "broken"
+
+
+def test_a_rig_without_legs_has_no_feet_numbers() -> None:
+    rig = box_rig(0)
+    result = evaluate(rig, stride(rig, ()), from_file=False)
+    assert result.gait is None
+    assert result.skating_ratio is None
+    assert result.motion_amount == 0
+    assert any("no legs" in note for note in result.notes)
+
+
+def test_a_leg_without_a_sole_stands_on_its_last_joint() -> None:
+    rig = box_rig(2)
+    bare = type(rig)(rig.mesh, rig.skeleton, rig.weights, name="bare")
+    result = evaluate(bare, stride(bare, QUADRUPED["walk"]), from_file=False)
+    assert result.gait == "walk"
+
+
+@pytest.mark.parametrize("frame_count", [1, 2, 3, 4, 5])
+def test_clips_of_few_frames(frame_count: int) -> None:
+    rig = box_rig(2)
+    motion = stride(rig, QUADRUPED["walk"], seconds=(frame_count - 1) / 8, fps=8)
+    assert motion.frame_count == frame_count
+    for from_file in (True, False):
+        json.dumps(evaluate(rig, motion, from_file=from_file).as_dict(), allow_nan=False)
+
+
+def test_rows_and_dictionary_hold_every_number() -> None:
+    rig = box_rig(1)
+    result = evaluate(rig, stride(rig, (0, 0.5)), from_file=False)
+    stored = json.loads(json.dumps(result.as_dict(), allow_nan=False))
+    assert stored["gait"] == "walk"
+    assert dict(result.rows())["gait"] == "walk"
+    assert len(result.rows()) == len(stored) - 1
+
+
+def test_float32_motions_are_welcome() -> None:
+    rig = box_rig(2)
+    motion = stride(rig, QUADRUPED["trot"])
+    single = type(motion)(motion.pose.to(torch.float32), motion.fps)
+    assert evaluate(rig, single, from_file=False).gait == "trot"
+
+
+def test_pairs_are_found_by_side_and_order() -> None:
+    np.testing.assert_array_equal(leg_pairs(box_rig(2).legs), [[0, 1], [2, 3]])
+    assert leg_pairs(box_rig(2).legs[:1]).shape == (0, 2)
