@@ -1,0 +1,177 @@
+"""Where an individual's joints and flesh are: the plan's chains stretched by its traits and stood on the ground."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.interpolate import PchipInterpolator
+
+from akd.creatures.individual import Individual
+from akd.creatures.plan import Chain, Plan
+
+SUBDIVISIONS = 4
+"""Flesh sections drawn between two declared ones, so that limbs are round where they bend."""
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """A joint of the right half or of the midline."""
+
+    name: str
+    """With ``*`` for the side."""
+    parent: str
+    position: Float[np.ndarray, " 3"]
+    tail: Float[np.ndarray, " 3"]
+    chain: Chain
+
+
+@dataclass(frozen=True, eq=False)
+class Tube:
+    """The flesh of one chain on the right half or on the midline."""
+
+    chain: Chain
+    centres: Float[np.ndarray, "section 3"]
+    widths: Float[np.ndarray, " section"]
+    heights: Float[np.ndarray, " section"]
+    owners: tuple[str, ...]
+    """Joint that each section's flesh moves with."""
+    colors: tuple[str, ...]
+    """Palette name of each section."""
+    root: Float[np.ndarray, " 3"]
+    """The point of the parent it grows from."""
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """An individual at rest, right half and midline, in leg lengths."""
+
+    joints: tuple[Joint, ...]
+    """Parents before children."""
+    tubes: tuple[Tube, ...]
+    leg_metres: float
+
+
+@dataclass
+class _Growth:
+    """What the chains placed so far leave behind for those that grow from them."""
+
+    declared: dict[str, np.ndarray]
+    placed: dict[str, np.ndarray]
+    maps: dict[str, np.ndarray]
+    """By joint, the linear map from declared to placed offsets of the chain it lies in."""
+    turns: dict[str, np.ndarray]
+
+
+def place(plan: Plan, individual: Individual) -> Body:
+    """Grow all chains of an individual, then scale it to leg length one."""
+    growth = _Growth({}, {}, {}, {})
+    joints: list[Joint] = []
+    tubes: list[Tube] = []
+    for chain in plan.chains:
+        if chain.name in individual.chains:
+            tube, new = _grow(chain, individual, growth)
+            joints += new
+            tubes.append(tube)
+    tops = [next(j for j in joints if j.chain is chain).position[1] for chain in plan.chains if chain.kind == "leg"]
+    leg = float(np.median(tops))
+    return Body(
+        tuple(replace(j, position=j.position / leg, tail=j.tail / leg) for j in joints),
+        tuple(_resampled(t, 1 / leg) for t in tubes),
+        leg * plan.metres * individual.traits["size"],
+    )
+
+
+def _grow(chain: Chain, individual: Individual, growth: _Growth) -> tuple[Tube, list[Joint]]:
+    """Place one chain, and note its joints for the chains that follow."""
+    declared = np.array([(s.x, s.y, s.z) for s in chain.sections], float)
+    length, across = _factors(chain.trait, individual.traits)
+    turn = _about_lateral(individual.tilts.get(chain.name, 0.0)) @ growth.turns.get(chain.at, np.eye(3))
+    stretch = turn @ _stretch(declared, length, across)
+    if chain.at:
+        start = growth.placed[chain.at] + growth.maps[chain.at] @ (declared[0] - growth.declared[chain.at])
+        root = growth.placed[chain.at]
+    else:
+        start = declared[0] * (1.0, individual.traits["leg"], 1.0)
+        root = start
+    centres = start + (declared - declared[0]) @ stretch.T
+    widths = np.array([s.width for s in chain.sections]) * across
+    heights = np.array([s.width if s.height is None else s.height for s in chain.sections]) * across
+    if chain.kind == "leg":
+        centres[:, 1] = _stand(declared[:, 1], heights, across, start[1])
+    owners, joints = _joints(chain, centres)
+    for joint in joints:
+        index = next(i for i, s in enumerate(chain.sections) if s.name == joint.name)
+        growth.declared[joint.name], growth.placed[joint.name] = declared[index], centres[index]
+        growth.maps[joint.name], growth.turns[joint.name] = stretch, turn
+    colors = _colors(chain)
+    return Tube(chain, centres, widths, heights, owners, colors, root), joints
+
+
+def _factors(trait: str, traits: dict[str, float]) -> tuple[float, float]:
+    """How much longer, and how much thicker."""
+    girth, length = traits["girth"], traits[trait]
+    thickness = {"body": girth, "neck": girth**0.5, "tail": girth**0.5, "head": length, "ear": length}
+    return length, thickness.get(trait, traits["limb"] * girth**0.25)
+
+
+def _stretch(points: Float[np.ndarray, "section 3"], length: float, across: float) -> Float[np.ndarray, "3 3"]:
+    """Longer along the chain, thicker across it."""
+    along = points[-1] - points[0]
+    along = along / max(float(np.linalg.norm(along)), 1e-9)
+    return across * np.eye(3) + (length - across) * np.outer(along, along)
+
+
+def _about_lateral(angle: float) -> Float[np.ndarray, "3 3"]:
+    """A turn that lifts what points forward."""
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([[c, -s, 0], [s, c, 0], [0, 0, 1.0]])
+
+
+def _stand(
+    declared: Float[np.ndarray, " section"], heights: Float[np.ndarray, " section"], across: float, top: float
+) -> Float[np.ndarray, " section"]:
+    """Heights of a leg's sections: feet keep their own proportions on the ground, the rest fills the way up to the body."""
+    touching = declared - heights / across < 0.35 * heights / across
+    ankle = declared[touching].max() if touching.any() else 0.0
+    slope = (top - ankle * across) / (declared[0] - ankle)
+    return np.where(declared <= ankle, declared * across, ankle * across + (declared - ankle) * slope)
+
+
+def _joints(chain: Chain, centres: Float[np.ndarray, "section 3"]) -> tuple[tuple[str, ...], list[Joint]]:
+    """The joints of a chain, and the joint that each of its sections moves with."""
+    named = [i for i, s in enumerate(chain.sections) if s.name]
+    parent, joints = chain.at, []
+    for rank, i in enumerate(named):
+        end = named[rank + 1] if rank + 1 < len(named) else len(centres) - 1
+        joints.append(Joint(chain.sections[i].name, parent, centres[i], centres[end], chain))
+        parent = chain.sections[i].name
+    owner = chain.at or chain.sections[named[0]].name
+    owners = []
+    for section in chain.sections:
+        owner = section.name or owner
+        owners.append(owner)
+    return tuple(owners), joints
+
+
+def _colors(chain: Chain) -> tuple[str, ...]:
+    colors, color = [], chain.color
+    for section in chain.sections:
+        color = section.color or color
+        colors.append(color)
+    return tuple(colors)
+
+
+def _resampled(tube: Tube, scale: float) -> Tube:
+    """The same tube through more sections, along a smooth curve without overshoot."""
+    count = len(tube.centres)
+    values = np.column_stack((tube.centres, tube.widths, tube.heights)) * scale
+    index: Int[np.ndarray, " fine"] = np.zeros(1, int)
+    if count > 1:
+        chord = np.concatenate(([0.0], np.cumsum(np.linalg.norm(np.diff(tube.centres, axis=0), axis=1))))
+        fine = np.interp(np.arange((count - 1) * SUBDIVISIONS + 1) / SUBDIVISIONS, np.arange(count), chord)
+        values = PchipInterpolator(chord, values)(fine)
+        index = np.minimum(np.arange(len(fine)) // SUBDIVISIONS, count - 1)
+    return replace(
+        tube, centres=values[:, :3], widths=values[:, 3], heights=values[:, 4], root=tube.root * scale,
+        owners=tuple(tube.owners[i] for i in index), colors=tuple(tube.colors[i] for i in index),
+    )

@@ -1,0 +1,119 @@
+"""Plan and seed in, finished rig out."""
+
+import numpy as np
+
+from akd.creatures.body import Body, Joint, place
+from akd.creatures.flesh import at_points, surface_of
+from akd.creatures.individual import Individual, draw
+from akd.creatures.paint import vertex_colors
+from akd.creatures.plan import Plan
+from akd.creatures.plans import PLANS
+from akd.creatures.skin import skin_weights
+from akd.errors import AkdError
+from akd.mesh import Mesh
+from akd.rig import Rig
+from akd.skeleton import Kind, Limb, Side, Skeleton
+
+SIDES: tuple[tuple[str, Side, float], ...] = (("left", "L", -1.0), ("right", "R", 1.0))
+SOLE_HEIGHT = 0.012
+"""A sole is what lies lower than this at rest [ℓ]."""
+
+
+def creature(plan_name: str, seed: int = 0) -> Rig:
+    """One individual of a plan: the same seed always gives the same bytes."""
+    if plan_name not in PLANS:
+        raise AkdError(f"There is no body plan {plan_name!r}; the plans are {', '.join(PLANS)}.")
+    plan = PLANS[plan_name]
+    return build(plan, draw(plan, seed))
+
+
+def build(plan: Plan, individual: Individual) -> Rig:
+    """The rig of an individual."""
+    body = place(plan, individual)
+    skeleton = skeleton_of(body)
+    tubes = tuple(tube for tube in body.tubes if tube.chain.flesh)
+    dabs = tuple(tube for tube in body.tubes if not tube.chain.flesh)
+    surface, field = surface_of(tubes)
+    _, cone = at_points(field, surface.half)
+    section = np.arange(len(field.tube)) - field.first_cone[field.tube]
+    owner = np.array([skeleton.index(_sided(tubes[t].owners[s], "right")) for t, s in zip(field.tube, section, strict=True)])
+    weights = skin_weights(surface, owner[cone], skeleton)
+    colors = vertex_colors(surface, tubes, cone, field.tube, section, dabs, individual)
+    mesh = Mesh(surface.vertices, surface.faces, colors)
+    return Rig(mesh, skeleton, weights, _soles(mesh, skeleton, weights), body.leg_metres, plan.name)
+
+
+def skeleton_of(body: Body) -> Skeleton:
+    """Both sides of the body as one labelled tree, left before right."""
+    entries = [entry for joint in body.joints for entry in _both_sides(joint)]
+    index = {name: i for i, (name, *_) in enumerate(entries)}
+    order = _parents_first([index.get(parent, -1) for _, parent, *_ in entries])
+    entries = [entries[i] for i in order]
+    index = {name: i for i, (name, *_) in enumerate(entries)}
+    names = tuple(index)
+    parents = np.array([index.get(parent, -1) for _, parent, *_ in entries])
+    positions, tails = (np.array([entry[k] for entry in entries]) for k in (2, 3))
+    mirror = np.array([index[_other_side(name)] for name in names])
+    skeleton = Skeleton.from_joints(names, parents, positions, tails)
+    return skeleton.labelled(_limbs(skeleton, [entry[4] for entry in entries]), mirror)
+
+
+def _both_sides(joint: Joint) -> list[tuple[str, str, np.ndarray, np.ndarray, Joint]]:
+    if "*" not in joint.name:
+        return [(joint.name, joint.parent, joint.position, joint.tail, joint)]
+    return [
+        (_sided(joint.name, side), _sided(joint.parent, side), joint.position * (1, 1, sign), joint.tail * (1, 1, sign), joint)
+        for side, _, sign in SIDES
+    ]
+
+
+def _sided(name: str, side: str) -> str:
+    return name.replace("*", side)
+
+
+def _other_side(name: str) -> str:
+    """``left_foot`` ↔ ``right_foot``; names without a side stay."""
+    swap = {"left": "right", "right": "left"}
+    return "_".join(swap.get(word, word) for word in name.split("_"))
+
+
+def _parents_first(parents: list[int]) -> list[int]:
+    """A depth-first order, so that the joints of a limb follow one another."""
+    order: list[int] = []
+
+    def visit(joint: int) -> None:
+        order.append(joint)
+        for child, parent in enumerate(parents):
+            if parent == joint:
+                visit(child)
+
+    visit(parents.index(-1))
+    return order
+
+
+def _limbs(skeleton: Skeleton, joints: list[Joint]) -> tuple[Limb, ...]:
+    """Every chain with a kind begins a limb on each of its sides; chains without one belong to the limb they grow from."""
+    members: dict[int, list[int]] = {}
+    first: dict[int, int] = {}
+    for i, joint in enumerate(joints):
+        parent = skeleton.parents[i]
+        continues = parent >= 0 and (joint.chain.kind is None or joints[parent].chain is joint.chain)
+        first[i] = first[int(parent)] if continues else i
+        members.setdefault(first[i], []).append(i)
+    limbs: list[Limb] = []
+    counts: dict[tuple[Kind, Side], int] = {}
+    for start in sorted(members, key=lambda i: -skeleton.positions[i, 0]):
+        chain = joints[start].chain
+        side = next((s for word, s, _ in SIDES if word in skeleton.names[start].split("_")), "C")
+        order = counts.setdefault((chain.kind, side), 0)
+        counts[chain.kind, side] += 1
+        tip = max(i for i in members[start] if joints[i].chain is chain)
+        limbs.append(Limb(chain.kind, side, order, tuple(members[start]), tip))
+    return tuple(limbs)
+
+
+def _soles(mesh: Mesh, skeleton: Skeleton, weights: np.ndarray) -> tuple[np.ndarray, ...]:
+    """For each leg, the vertices on the ground that its last two bones move most."""
+    strongest = weights.argmax(1)
+    low = mesh.vertices[:, 1] < SOLE_HEIGHT
+    return tuple(np.flatnonzero(low & np.isin(strongest, leg.joints[-2:])) for leg in skeleton.limbs_of("leg"))

@@ -1,0 +1,114 @@
+"""The words in which a body plan is declared: sections, chains of sections, markings, and the plan that holds them.
+
+A plan is written down for one typical animal standing at rest: +X forward, Y up, +Z to its right, ground at y = 0, in
+whatever unit suits the animal. Only the right half is written; paired chains are mirrored. Individuals differ by *traits*,
+factors near one that stretch or thicken the chains that name them.
+"""
+
+from dataclasses import dataclass, field, replace
+
+from akd.skeleton import Kind
+
+TRAITS = {
+    "size": 0.15, "leg": 0.09, "body": 0.09, "neck": 0.10, "head": 0.08, "ear": 0.15, "tail": 0.15, "arm": 0.06,
+    "girth": 0.10, "limb": 0.10,
+}
+"""Every trait, and how far an individual may differ from the plan (log scale) where the plan does not say."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """One elliptical cross-section of the flesh; a joint too, if it has a name."""
+
+    name: str
+    """Joint name; ``*`` stands for left or right. Empty: flesh only, moving with the joint before it."""
+    x: float
+    y: float
+    z: float
+    width: float
+    """Half extent across the chain, sideways."""
+    height: float | None = None
+    """Half extent across the chain in the other direction; as wide as high when left out."""
+    color: str | None = None
+    """Palette name from this section on; the chain's colour when left out."""
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A tube of flesh through sections, growing out of a joint; with one section, a ball."""
+
+    name: str
+    at: str
+    """The joint it grows from; empty for the one chain that holds the root."""
+    trait: str
+    """The trait that stretches it."""
+    sections: tuple[Section, ...]
+    kind: Kind | None = None
+    """What limb it is; ``None`` makes it part of the limb it grows from."""
+    paired: bool = False
+    """Written for the right side, present on both."""
+    color: str = "coat"
+    blend: float = 0.6
+    """How softly it runs into what it grows from, as a share of its own thickness there."""
+    tilt: float = 0.0
+    """How far an individual's chain may swing up or down at its start [degrees]."""
+    chance: float = 1.0
+    """Share of individuals that have it."""
+    flesh: bool = True
+    """Without flesh it only paints the surface it covers: a mouth, a cheek."""
+
+
+@dataclass(frozen=True)
+class Marking:
+    """A pattern laid over the base colours."""
+
+    pattern: str
+    """One of ``under``, ``back``, ``patches``, ``spots``, ``stripes``, ``blotches`` (see ``paint``)."""
+    color: str
+    on: tuple[str, ...]
+    """Names of the chains it covers."""
+    size: tuple[float, float] = (0.2, 0.3)
+    """Range of the pattern's scale [ℓ]."""
+    amount: tuple[float, float] = (0.5, 0.5)
+    """Range of how much of the surface it covers, 0 to 1."""
+    chance: float = 1.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A kind of animal."""
+
+    name: str
+    metres: float
+    """Metres per unit of the declaration."""
+    chains: tuple[Chain, ...]
+    """Parents before children; the first holds the root."""
+    palettes: tuple[dict[str, str], ...]
+    """Typical colourings (``#rrggbb`` by name); an individual mixes two of them."""
+    markings: tuple[Marking, ...] = ()
+    traits: dict[str, float] = field(default_factory=dict)
+    """Ranges that differ from ``TRAITS``."""
+    main_color: str = "coat"
+    """The palette name that a colour word in a sentence refers to."""
+
+    def ranges(self) -> dict[str, float]:
+        """How far each trait may differ from one, on a log scale."""
+        return TRAITS | self.traits
+
+    def reshaped(self, factors: dict[str, float]) -> "Plan":
+        """The plan with chains of the given names thicker or thinner throughout: a bushy tail, a heavy head."""
+        return replace(self, chains=tuple(_thicker(chain, factors.get(chain.name, 1.0)) for chain in self.chains))
+
+    def with_chains(self, *chains: Chain) -> "Plan":
+        """The plan with its chains of the same names replaced, and the others added."""
+        new = {chain.name: chain for chain in chains}
+        kept = tuple(new.pop(chain.name, chain) for chain in self.chains)
+        return replace(self, chains=kept + tuple(new.values()))
+
+
+def _thicker(chain: Chain, factor: float) -> Chain:
+    def grown(section: Section) -> Section:
+        height = None if section.height is None else section.height * factor
+        return replace(section, width=section.width * factor, height=height)
+
+    return replace(chain, sections=tuple(map(grown, chain.sections)))

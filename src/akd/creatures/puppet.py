@@ -1,0 +1,191 @@
+"""A rig seen with a puppeteer's eyes: legs that reach, feet that stand, arms, spine, neck and tail to bend."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from akd.creatures.leg import UP, Leg, leg_of, main_chain
+from akd.rig import Rig
+from akd.skeleton import Kind, Limb, Skeleton
+
+SOLE_SHARE = 0.3
+"""A joint that moves at least this share of the sole carries the foot: heel and ball belong to the ankle, a paw to the toe."""
+LOW = 0.25
+"""Vertices of a leg below this height can come to touch the ground when the foot tilts [ℓ]."""
+_known: "WeakKeyDictionary[Rig, Puppet]" = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, eq=False)
+class Foot:
+    """What stands on the ground."""
+
+    leg: Leg
+    toes: tuple[int, ...]
+    """Joints beyond the foot joint that carry part of the sole: they stay flat while the heel rises."""
+    centre: Float[np.ndarray, " 3"]
+    """Mean of the sole at rest, at the height of its lowest point."""
+    ball: Float[np.ndarray, " 3"]
+    """About what the foot turns when the heel rises."""
+    heel: Float[np.ndarray, " 3"]
+    """About what it turns when the toes rise."""
+    sole: Int[np.ndarray, " sole"]
+    outline: Int[np.ndarray, " point"]
+    """The vertices that can be lowest, whichever way the foot tilts."""
+    side: float
+    """−1 on the left, +1 on the right, 0 in the middle."""
+    order: int
+
+    @property
+    def length(self) -> float:
+        """From heel to ball [ℓ]."""
+        return float(self.ball[0] - self.heel[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Arm:
+    """A limb that swings freely."""
+
+    upper: int
+    fore: int | None
+    """The joint at the elbow, where there is one."""
+    joints: tuple[int, ...]
+    side: float
+    directions: Float[np.ndarray, "2 3"]
+    """Unit vectors along upper arm and forearm at rest."""
+
+
+@dataclass(frozen=True, eq=False)
+class Puppet:
+    """The strings of a rig."""
+
+    rig: Rig
+    feet: tuple[Foot, ...]
+    """In the order of ``rig.legs``."""
+    arms: tuple[Arm, ...]
+    """Left before right."""
+    spine: tuple[int, ...]
+    """Joints between root and neck or head, from the root outwards."""
+    neck: tuple[int, ...]
+    """Joints of neck and head, from the body outwards."""
+    tails: tuple[tuple[int, ...], ...]
+    wings: tuple[tuple[int, ...], ...]
+
+    @property
+    def skeleton(self) -> Skeleton:
+        return self.rig.skeleton
+
+    @property
+    def gravity(self) -> float:
+        """[ℓ/s²]"""
+        return 9.81 / self.rig.leg_metres
+
+    @cached_property
+    def is_upright(self) -> bool:
+        """Is the trunk carried upright, as a person's, and not level, as a dog's or a tyrannosaur's?"""
+        if not self.neck:
+            return len(self.feet) == 2 and len(self.arms) == 2
+        rise = self.skeleton.positions[self.neck[-1]] - self.skeleton.positions[0]
+        return bool(rise[1] > 1.2 * np.hypot(rise[0], rise[2]))
+
+    @cached_property
+    def is_humanoid(self) -> bool:
+        return len(self.feet) == 2 and len(self.arms) == 2 and self.is_upright
+
+    @cached_property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """Left and right foot of each pair of legs, from the front; empty if some leg has no partner."""
+        left, right = ([i for i, foot in enumerate(self.feet) if foot.side == side] for side in (-1.0, 1.0))
+        if len(left) != len(right) or len(left) + len(right) != len(self.feet):
+            return ()
+        return tuple(zip(left, right, strict=True))
+
+    @cached_property
+    def trunk_points(self) -> Int[np.ndarray, " point"]:
+        """Vertices of trunk, tail and head that may come to touch the ground: for every joint its lowest few."""
+        owner = self.rig.weights.argmax(1)
+        legs = {joint for limb in self.rig.legs for joint in limb.joints}
+        height = self.rig.mesh.vertices[:, 1]
+        lowest = []
+        for joint in set(np.unique(owner).tolist()) - legs:
+            own = np.flatnonzero(owner == joint)
+            lowest.append(own[np.argsort(height[own])[:4]])
+        return np.concatenate(lowest) if lowest else np.zeros(0, int)
+
+
+def puppet(rig: Rig) -> Puppet:
+    """The strings of this rig, found once."""
+    if rig not in _known:
+        _known[rig] = _strings(rig)
+    return _known[rig]
+
+
+def _strings(rig: Rig) -> Puppet:
+    skeleton = rig.skeleton
+    chains: dict[Kind, list[list[int]]] = {
+        kind: [main_chain(skeleton, limb) for limb in skeleton.limbs_of(kind)]
+        for kind in ("spine", "neck", "head", "tail", "wing")
+    }
+    spine = sorted({joint for chain in chains["spine"] for joint in chain} - {0})
+    neck = sorted({joint for kind in ("neck", "head") for chain in chains[kind] for joint in chain} - set(spine) - {0})
+    return Puppet(
+        rig,
+        tuple(_foot(rig, limb, number) for number, limb in enumerate(rig.legs)),
+        tuple(_arm(skeleton, limb) for limb in skeleton.limbs_of("arm")),
+        tuple(joint for joint in spine if not neck or skeleton.is_ancestor[joint, neck[0]]),
+        tuple(neck),
+        tuple(map(tuple, chains["tail"])),
+        tuple(map(tuple, chains["wing"])),
+    )
+
+
+def _foot(rig: Rig, limb: Limb, number: int) -> Foot:
+    skeleton, vertices = rig.skeleton, rig.mesh.vertices
+    sole = _sole(rig, limb, number)
+    carried = rig.weights[sole].mean(0) if sole.size else np.eye(skeleton.joint_count)[limb.tip]
+    chain = main_chain(skeleton, limb)
+    share = carried[chain]
+    foot = chain[int(np.argmax(share >= min(SOLE_SHARE, share.max())))]
+    toes = tuple(joint for joint in limb.joints if skeleton.parents[joint] == foot and carried[joint] > 0.1)
+    points = vertices[sole] if sole.size else skeleton.tails[[limb.tip]]
+    low = points[:, 1].min()
+    centre, ball, heel = (np.array([x, low, points[:, 2].mean()]) for x in (points[:, 0].mean(), points[:, 0].max(), points[:, 0].min()))
+    if toes:
+        ball[0] = np.clip(skeleton.positions[list(toes), 0].mean(), heel[0], ball[0])
+    leg = leg_of(skeleton, limb, foot, centre, limb.order == 0 and len(rig.legs) > 2)
+    side = {"L": -1.0, "R": 1.0, "C": 0.0}[limb.side]
+    return Foot(leg, toes, centre, ball, heel, sole, _outline(rig, limb, (foot, *toes), sole), side, limb.order)
+
+
+def _sole(rig: Rig, limb: Limb, number: int) -> Int[np.ndarray, " sole"]:
+    """The vertices that touch the ground at rest; the lowest of the leg where the rig does not say."""
+    if number < len(rig.soles) and rig.soles[number].size:
+        return rig.soles[number]
+    own = np.flatnonzero(rig.weights[:, list(limb.joints)].sum(1) > 0.5)
+    height = rig.mesh.vertices[own, 1]
+    return own[height < height.min() + 0.03] if own.size else own
+
+
+def _outline(rig: Rig, limb: Limb, joints: tuple[int, ...], sole: Int[np.ndarray, " sole"]) -> Int[np.ndarray, " point"]:
+    below = [j for j in limb.joints if rig.skeleton.is_ancestor[joints[0], j]]
+    own = np.flatnonzero((rig.weights[:, below].sum(1) > 0.5) & (rig.mesh.vertices[:, 1] < LOW))
+    own = np.union1d(own, sole)
+    tilt, turn = np.meshgrid(np.radians((0, 15, 30, 50, 75)), np.arange(8) * np.pi / 4)
+    fan = np.stack((np.sin(tilt) * np.cos(turn), -np.cos(tilt), np.sin(tilt) * np.sin(turn)), -1).reshape(-1, 3)
+    return np.unique(own[np.argmax(rig.mesh.vertices[own] @ fan.T, axis=0)]) if own.size else own
+
+
+def _arm(skeleton: Skeleton, limb: Limb) -> Arm:
+    chain = main_chain(skeleton, limb)
+    ends = np.concatenate((skeleton.positions[chain], skeleton.tails[chain[-1:]]))
+    length = np.linalg.norm(np.diff(ends, axis=0), axis=1)
+    # A collar bone is short and leads to a longer upper arm.
+    first = 1 if len(chain) > 2 and length[0] < 0.3 * length.sum() and length[0] < length[1] else 0
+    fore = chain[first + 1] if len(chain) > first + 1 else None
+    lines = np.diff(ends[first:], axis=0)
+    upper = lines[0] if np.linalg.norm(lines[0]) > 1e-9 else -UP
+    lower = lines[1] if len(lines) > 1 and np.linalg.norm(lines[1]) > 1e-9 else upper
+    directions = np.stack((upper / np.linalg.norm(upper), lower / np.linalg.norm(lower)))
+    return Arm(chain[first], fore, limb.joints, {"L": -1.0, "R": 1.0, "C": 0.0}[limb.side], directions)

@@ -1,0 +1,159 @@
+"""Triangle surgery: fewer and better triangles, without changing what is connected to what."""
+
+from collections.abc import Callable
+
+import numba
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Float, Int
+
+
+def largest_component(
+    vertices: Float[np.ndarray, "vertex 3"], faces: Int[np.ndarray, "face 3"]
+) -> tuple[Float[np.ndarray, "kept 3"], Int[np.ndarray, "kept_face 3"]]:
+    """Drop everything that does not hang together with the bulk of the surface."""
+    links = sp.coo_matrix((np.ones(2 * len(faces)), (faces[:, :2].ravel("F"), faces[:, 1:].ravel("F"))), (len(vertices),) * 2)
+    _, label = sp.csgraph.connected_components(links, directed=False)
+    keep = label[faces[:, 0]] == np.bincount(label).argmax()
+    return _compact(vertices, faces[keep])
+
+
+def neighbour_average(faces: Int[np.ndarray, "face 3"], count: int) -> sp.csr_matrix:
+    """The matrix that replaces every vertex by the mean of its neighbours."""
+    rows, columns = faces[:, [0, 1, 1, 2, 2, 0]].ravel(), faces[:, [1, 0, 2, 1, 0, 2]].ravel()
+    links = sp.coo_matrix((np.ones(len(rows)), (rows, columns)), (count, count)).tocsr()
+    links.data[:] = 1.0
+    return sp.diags(1.0 / np.maximum(np.asarray(links.sum(1)).ravel(), 1.0)) @ links
+
+
+def collapse_short_edges(
+    vertices: Float[np.ndarray, "vertex 3"], faces: Int[np.ndarray, "face 3"],
+    edge_length: Callable[[np.ndarray], np.ndarray], budget: int,
+) -> tuple[Float[np.ndarray, "kept 3"], Int[np.ndarray, "kept_face 3"]]:
+    """Shorten the list of triangles until edges are about as long as wanted, or longer if the budget demands it."""
+    wanted = edge_length(vertices)
+    wanted = wanted * max(1.0, np.sqrt(_expected_vertices(vertices, faces, wanted) / budget))
+    for _ in range(14):
+        before = len(faces)
+        border = _border_vertices(faces, len(vertices))
+        edges = np.unique(np.sort(faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1), axis=0)
+        length = np.linalg.norm(vertices[edges[:, 0]] - vertices[edges[:, 1]], axis=1) / wanted[edges].mean(1)
+        short = np.flatnonzero(length < 0.8)
+        short = short[np.argsort(length[short], kind="stable")]
+        ring_start, ring = _faces_around(faces, len(vertices))
+        vertices, faces, wanted = vertices.copy(), faces.copy(), wanted.copy()
+        _collapse(vertices, faces, wanted, edges[short], border, ring_start, ring)
+        faces = faces[faces[:, 0] >= 0]
+        used = np.unique(faces)
+        wanted = wanted[used]
+        vertices, faces = _compact(vertices, faces)
+        if len(faces) > 0.995 * before:
+            break
+    return vertices, faces
+
+
+def _expected_vertices(vertices: np.ndarray, faces: np.ndarray, wanted: np.ndarray) -> float:
+    """How many vertices equilateral triangles of the wanted edge lengths would need."""
+    a, b, c = vertices[faces].transpose(1, 0, 2)
+    area = 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)
+    return float((area / wanted[faces].mean(1) ** 2).sum() * 2 / np.sqrt(3))
+
+
+def _compact(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Leave out vertices that no face uses."""
+    used, inverse = np.unique(faces, return_inverse=True)
+    return vertices[used], inverse.reshape(-1, 3)
+
+
+def _border_vertices(faces: np.ndarray, count: int) -> np.ndarray:
+    """Is a vertex on the open border of the half surface?"""
+    edges = np.sort(faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1)
+    unique, times = np.unique(edges, axis=0, return_counts=True)
+    border = np.zeros(count, bool)
+    border[unique[times == 1]] = True
+    return border
+
+
+def _faces_around(faces: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """For each vertex, the faces that touch it: a start for every vertex into one long list."""
+    start = np.concatenate(([0], np.cumsum(np.bincount(faces.ravel(), minlength=count))))
+    return start, np.argsort(faces.ravel(), kind="stable") // 3
+
+
+@numba.njit(cache=True)
+def _collapse(vertices, faces, wanted, edges, border, ring_start, ring):  # type: ignore[no-untyped-def]
+    """One sweep: merge the ends of each edge, shortest first, unless a neighbour has changed in this sweep or the surface would fold."""
+    changed = np.zeros(len(vertices), np.bool_)
+    seen = np.full(len(vertices), -1)
+    for e in range(len(edges)):
+        u, v = edges[e]
+        if changed[u] or changed[v]:
+            continue
+        if border[v] and not border[u]:
+            u, v = v, u
+        if not _may_merge(vertices, faces, u, v, border, ring_start, ring, seen, e):
+            continue
+        place = vertices[u].copy() if border[u] and not border[v] else 0.5 * (vertices[u] + vertices[v])
+        if _folds(vertices, faces, u, v, place, ring_start, ring) or _folds(vertices, faces, v, u, place, ring_start, ring):
+            continue
+        for end in (u, v):
+            for f in ring[ring_start[end] : ring_start[end + 1]]:
+                for corner in range(3):
+                    changed[faces[f, corner]] = True
+        vertices[u] = place
+        wanted[u] = min(wanted[u], wanted[v])
+        for f in ring[ring_start[v] : ring_start[v + 1]]:
+            for corner in range(3):
+                if faces[f, corner] == u:
+                    faces[f, 0] = -1
+            if faces[f, 0] >= 0:
+                for corner in range(3):
+                    if faces[f, corner] == v:
+                        faces[f, corner] = u
+
+
+@numba.njit(cache=True)
+def _may_merge(vertices, faces, u, v, border, ring_start, ring, seen, stamp):  # type: ignore[no-untyped-def]
+    """The link condition: the ends share only the neighbours across their edge, so the surface stays a surface."""
+    shared_faces = 0
+    for f in ring[ring_start[u] : ring_start[u + 1]]:
+        has_v = False
+        for corner in range(3):
+            if faces[f, corner] == v:
+                has_v = True
+            if faces[f, corner] != u:
+                seen[faces[f, corner]] = stamp
+        shared_faces += has_v
+    if border[u] and border[v] and shared_faces != 1:
+        return False
+    shared = 0
+    for f in ring[ring_start[v] : ring_start[v + 1]]:
+        for corner in range(3):
+            w = faces[f, corner]
+            if w != v and w != u and seen[w] == stamp:
+                shared += 1
+                seen[w] = -1
+    valence = (ring_start[u + 1] - ring_start[u]) + (ring_start[v + 1] - ring_start[v]) - 2 * shared_faces
+    return shared == shared_faces and valence > 3 and valence < 11
+
+
+@numba.njit(cache=True)
+def _folds(vertices, faces, moving, other, place, ring_start, ring):  # type: ignore[no-untyped-def]
+    """Would a face around the moving vertex turn over or become a sliver?"""
+    for f in ring[ring_start[moving] : ring_start[moving + 1]]:
+        old, new = np.empty((3, 3)), np.empty((3, 3))
+        has_other = False
+        for corner in range(3):
+            w = faces[f, corner]
+            has_other = has_other or w == other
+            old[corner] = vertices[w]
+            new[corner] = place if w == moving else vertices[w]
+        if has_other:
+            continue
+        before = np.cross(old[1] - old[0], old[2] - old[0])
+        after = np.cross(new[1] - new[0], new[2] - new[0])
+        size = np.sqrt((before**2).sum()) * np.sqrt((after**2).sum())
+        longest = max(((new[1] - new[0]) ** 2).sum(), ((new[2] - new[1]) ** 2).sum(), ((new[0] - new[2]) ** 2).sum())
+        if np.dot(before, after) < 0.3 * size or np.sqrt((after**2).sum()) < 0.1 * longest:
+            return True
+    return False

@@ -1,0 +1,120 @@
+"""Contact sheets: pictures of rigs at rest, side by side.
+
+``python -m akd.creatures.sheet --out sheet.png`` draws every plan with a few individuals each.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numba
+import numpy as np
+import tyro
+from jaxtyping import Float, UInt8
+from PIL import Image, ImageDraw
+
+from akd.creatures.build import creature
+from akd.creatures.paint import vertex_normals
+from akd.creatures.plans import PLANS
+from akd.mesh import Mesh
+
+PAPER = np.array([0.93, 0.92, 0.90])
+SUN = np.array([0.45, 0.8, 0.4]) / np.linalg.norm([0.45, 0.8, 0.4])
+
+
+def picture(mesh: Mesh, size: int = 256, turn: float = 35.0, lift: float = 14.0) -> UInt8[np.ndarray, "size size 3"]:
+    """One mesh lit by a sun and the sky, with its shadow on the ground.
+
+    ``turn`` swings the camera from the character's right side towards its face, ``lift`` raises it [degrees].
+    """
+    large = 2 * size
+    view = _view(turn, lift)
+    seen = mesh.vertices @ view.T
+    shadow = mesh.vertices - mesh.vertices[:, 1:2] * SUN / SUN[1]
+    scale = 0.9 * large / max(np.ptp(seen[:, 0]), np.ptp(seen[:, 1]))
+    centre = (seen.max(0) + seen.min(0)) / 2
+    image = np.broadcast_to(PAPER, (large, large, 3)).copy()
+    for points, colors in ((shadow @ view.T, np.broadcast_to(PAPER * 0.82, seen.shape)), (seen, _shaded(mesh))):
+        _fill(image, np.full((large, large), -np.inf), (points - centre) * scale + large / 2, mesh.faces, colors.copy())
+    small = image[::-1].reshape(size, 2, size, 2, 3).mean((1, 3))
+    return (255 * np.clip(small, 0, 1)).astype(np.uint8)
+
+
+def sheet(rows: list[tuple[str, list[Mesh]]], size: int = 200, turn: float = 35.0, columns: int = 1) -> Image.Image:
+    """Rows of pictures with a name over each; ``columns`` rows stand beside one another."""
+    width = max(len(meshes) for _, meshes in rows)
+    lines = -(-len(rows) // columns)
+    page = Image.new("RGB", (columns * width * size, lines * size), tuple(int(255 * c) for c in PAPER))
+    ink = ImageDraw.Draw(page)
+    for i, (name, meshes) in enumerate(rows):
+        left, top = (i // lines) * width * size, (i % lines) * size
+        for j, mesh in enumerate(meshes):
+            page.paste(Image.fromarray(picture(mesh, size, turn)), (left + j * size, top))
+        ink.text((left + 6, top + 4), name, fill=(70, 70, 70))
+    return page
+
+
+def _view(turn: float, lift: float) -> Float[np.ndarray, "3 3"]:
+    """Rows: the picture's right, its up, and towards the eye, in stage axes."""
+    a, b = np.deg2rad(turn), np.deg2rad(lift)
+    towards = np.array([np.sin(a) * np.cos(b), np.sin(b), np.cos(a) * np.cos(b)])
+    right = np.array([np.cos(a), 0, -np.sin(a)])
+    return np.stack((right, np.cross(towards, right), towards))
+
+
+def _shaded(mesh: Mesh) -> Float[np.ndarray, "vertex 3"]:
+    """Sun and sky light on every vertex, with a crude darkening near the ground."""
+    normals = vertex_normals(mesh.vertices, mesh.faces)
+    sun, sky = np.clip(normals @ SUN, 0, None), 0.5 + 0.5 * normals[:, 1]
+    return mesh.colors * (0.28 + 0.55 * sun + 0.32 * sky)[:, None]
+
+
+@numba.njit(cache=True)
+def _fill(image, depth, points, faces, colors):  # type: ignore[no-untyped-def]
+    """Draw triangles into an image whose first row is the lowest, nearest ones in front."""
+    height, width = depth.shape
+    for f in range(len(faces)):
+        a, b, c = points[faces[f, 0]], points[faces[f, 1]], points[faces[f, 2]]
+        area = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+        if abs(area) < 1e-12:
+            continue
+        x0, x1 = int(max(min(a[0], b[0], c[0]), 0)), int(min(max(a[0], b[0], c[0]) + 1, width - 1))
+        y0, y1 = int(max(min(a[1], b[1], c[1]), 0)), int(min(max(a[1], b[1], c[1]) + 1, height - 1))
+        for y in range(y0, y1 + 1):
+            for x in range(x0, x1 + 1):
+                px, py = x + 0.5, y + 0.5
+                u = ((b[0] - px) * (c[1] - py) - (b[1] - py) * (c[0] - px)) / area
+                v = ((c[0] - px) * (a[1] - py) - (c[1] - py) * (a[0] - px)) / area
+                w = 1.0 - u - v
+                z = u * a[2] + v * b[2] + w * c[2]
+                if u >= 0 and v >= 0 and w >= 0 and z > depth[y, x]:
+                    depth[y, x] = z
+                    image[y, x] = u * colors[faces[f, 0]] + v * colors[faces[f, 1]] + w * colors[faces[f, 2]]
+
+
+@dataclass(frozen=True)
+class SheetSettings:
+    """What to draw."""
+
+    out: Path = Path("sheet.png")
+    plans: tuple[str, ...] = tuple(PLANS)
+    """Names of body plans."""
+    individuals: int = 4
+    """How many of each, seeds counting from ``seed``."""
+    seed: int = 0
+    size: int = 200
+    """Pixels per picture."""
+    turn: float = 35.0
+    """Camera angle from the right side towards the face [degrees]."""
+    columns: int = 1
+    """How many plans side by side."""
+
+
+def main(settings: SheetSettings) -> None:
+    """Draw and save."""
+    seeds = range(settings.seed, settings.seed + settings.individuals)
+    rows = [(name, [creature(name, seed).mesh for seed in seeds]) for name in settings.plans]
+    sheet(rows, settings.size, settings.turn, settings.columns).save(settings.out, optimize=True)
+
+
+if __name__ == "__main__":
+    main(tyro.cli(SheetSettings))
