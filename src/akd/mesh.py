@@ -30,7 +30,7 @@ class Mesh:
     uv: Float[np.ndarray, "vertex 2"] | None = None
     """Texture coordinates, for pictures finer than the vertices."""
     materials: tuple[Material, ...] = ()
-    face_material: Int[np.ndarray, " face"] = field(default_factory=lambda: np.zeros(0, int))
+    face_material: Int[np.ndarray, " face_or_none"] = field(default_factory=lambda: np.zeros(0, int))
     """Index into ``materials`` for each face; empty when there are none."""
 
     def __post_init__(self) -> None:
