@@ -1,0 +1,1 @@
+"""A mesh becomes splats, and splats become a mesh."""

@@ -1,0 +1,101 @@
+"""Pictures of a mesh by ray casting (embree): what splats are compared with, and the preview for people."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from akd.errors import AkdError
+from akd.render.camera import Camera
+from akd.render.surface import SurfacePoints
+
+BORDER = 2
+"""Pixels around the mesh's bounding rectangle that are still searched."""
+
+
+class Hits(NamedTuple):
+    """Where rays first meet a mesh."""
+
+    ray: Int[np.ndarray, " hit"]
+    """Which of the rays hit at all."""
+    points: SurfacePoints
+    distance: Float[np.ndarray, " hit"]
+    """Along the ray, in lengths of its direction."""
+
+
+class RayScene:
+    """Triangles ready to be searched by rays."""
+
+    def __init__(self, vertices: Float[np.ndarray, "vertex 3"], faces: Int[np.ndarray, "face 3"]) -> None:
+        from embreex.mesh_construction import TriangleMesh
+        from embreex.rtcore_scene import EmbreeScene
+
+        if len(faces) == 0:
+            raise AkdError("The mesh has no faces, so there is nothing to see.")
+        self._scene = EmbreeScene()
+        TriangleMesh(self._scene, np.ascontiguousarray(vertices, np.float32), np.ascontiguousarray(faces, np.int32))
+
+    def first_hits(self, origins: Float[np.ndarray, "ray 3"], directions: Float[np.ndarray, "ray 3"]) -> Hits:
+        """The nearest triangle along each ray."""
+        found = self._run(origins, directions, output=1)
+        ray = np.flatnonzero(found["primID"] >= 0)
+        u, v = found["u"][ray].astype(float), found["v"][ray].astype(float)
+        points = SurfacePoints(found["primID"][ray].astype(int), np.stack((1 - u - v, u, v), 1))
+        return Hits(ray, points, found["tfar"][ray].astype(float))
+
+    def blocked(self, origins: Float[np.ndarray, "ray 3"], directions: Float[np.ndarray, "ray 3"]) -> Bool[np.ndarray, " ray"]:
+        """Does anything lie along each ray?"""
+        return self._run(origins, directions, output=None) >= 0
+
+    def _run(self, origins: np.ndarray, directions: np.ndarray, output: int | None):
+        as_float = (np.ascontiguousarray(values, np.float32) for values in (origins, directions))
+        return self._scene.run(*as_float, **({} if output is None else {"output": output}))
+
+
+Shader = Callable[[Hits, np.ndarray], Float[np.ndarray, "hit 3"]]
+"""Hits and the directions of their rays → sRGB colours."""
+
+
+def mesh_picture(
+    scene: RayScene, vertices: Float[np.ndarray, "vertex 3"], camera: Camera, frame: int, shader: Shader, *, supersample: int = 3
+) -> tuple[Float[Tensor, "height width 3"], Float[Tensor, "height width"]]:
+    """Colour over black and coverage of one frame; every pixel is the mean of ``supersample``² rays."""
+    top, bottom, left, right = _rectangle(vertices, camera, frame)
+    image = np.zeros((camera.height, camera.width, 4), np.float32)
+    if bottom > top and right > left:
+        rows, columns = bottom - top, right - left
+        directions = _directions(camera, frame, (top, bottom, left, right), supersample)
+        origin = camera.centers[frame].double().numpy()
+        hits = scene.first_hits(np.broadcast_to(origin, directions.shape), directions)
+        layer = np.zeros((len(directions), 4), np.float32)
+        layer[hits.ray, :3] = shader(hits, directions)
+        layer[hits.ray, 3] = 1
+        image[top:bottom, left:right] = layer.reshape(rows, supersample, columns, supersample, 4).mean((1, 3))
+    picture = torch.from_numpy(image)
+    return picture[..., :3], picture[..., 3]
+
+
+def _rectangle(vertices: np.ndarray, camera: Camera, frame: int) -> tuple[int, int, int, int]:
+    """Rows and columns in which the mesh can appear; the whole picture if it reaches behind the camera."""
+    pose, k = camera.world_to_camera[frame].double().numpy(), camera.intrinsics[frame].double().numpy()
+    seen = vertices @ pose[:3, :3].T + pose[:3, 3]
+    if (seen[:, 2] < 1e-3).any():
+        return 0, camera.height, 0, camera.width
+    pixels = (seen @ k.T)[:, :2] / seen[:, 2:]
+    low = np.floor(pixels.min(0)).astype(int) - BORDER
+    high = np.ceil(pixels.max(0)).astype(int) + BORDER
+    (left, top), (right, bottom) = low.clip(0), np.minimum(high, (camera.width, camera.height))
+    return int(top), int(bottom), int(left), int(right)
+
+
+def _directions(camera: Camera, frame: int, rectangle: tuple[int, int, int, int], supersample: int) -> Float[np.ndarray, "ray 3"]:
+    """Through a regular grid of points in each pixel, row by row."""
+    top, bottom, left, right = rectangle
+    pose, k = camera.world_to_camera[frame].double().numpy(), camera.intrinsics[frame].double().numpy()
+    y = top + (np.arange((bottom - top) * supersample) + 0.5) / supersample
+    x = left + (np.arange((right - left) * supersample) + 0.5) / supersample
+    grid = np.stack(np.meshgrid((x - k[0, 2]) / k[0, 0], (y - k[1, 2]) / k[1, 1]), -1).reshape(-1, 2)
+    return grid @ pose[:2, :3] + pose[2, :3]
