@@ -166,7 +166,7 @@ def _stand(seen: Trace, from_file: bool) -> _Stand:
     if velocity is None:
         return _Stand(feet, root, heights, None, notes)
     speed = float(np.linalg.norm(velocity))
-    notes.append(f"The clip walks in place; sliding is measured on a treadmill of {speed:.2f} ℓ/s, estimated from feet in stance.")
+    notes.append(f"The clip walks in place; sliding is measured on a treadmill of {speed:.2f} ℓ/s, estimated from stance feet.")
     feet, moved = (treadmill.on_treadmill(points, velocity, seen.fps) for points in (feet, root[:, None]))
     return _Stand(feet, moved[:, 0], heights, speed, notes)
 
