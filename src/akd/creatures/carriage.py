@@ -1,0 +1,132 @@
+"""How the body is carried over its walking feet: path, rise and fall, sway, twist, and what spine, neck, tail and arms add."""
+
+import numpy as np
+from jaxtyping import Float
+
+from akd.creatures.footing import path
+from akd.creatures.stride import Stride
+from akd.creatures.perform import Choreography, Footing, Vectors
+from akd.creatures.puppet import Puppet
+
+HIGHEST_BOUNCE = 0.1
+"""[ℓ]"""
+Wave = Float[np.ndarray, " frame"]
+
+
+def choreography(puppet: Puppet, stride: Stride, footing: Footing, time: Float[np.ndarray, " frame"]) -> Choreography:
+    """The body's part of a gait at the given instants [s]."""
+    cycle = time / stride.period
+    place, heading = path(stride, time)
+    rise, slope = _rise(puppet, stride, cycle)
+    gait, style = stride.gait, stride.style
+    to_side = _sided(puppet, cycle - stride.middle[:, None])
+    shift = place + np.stack((0 * rise, rise - gait.crouch * style.crouch, gait.sway * style.sway * to_side), -1)
+    hind, fore = _reaching(puppet, stride, cycle, last=True), _reaching(puppet, stride, cycle, last=False)
+    twist = gait.twist * style.sway
+    arch = gait.flex * style.flex * _gathered(puppet, stride, cycle)
+    lean = np.stack((-gait.roll * style.sway * to_side, twist * hind, slope + 0.4 * arch - gait.lean * puppet.is_upright), -1)
+    counter = -1.2 * hind if len(puppet.feet) == 2 else fore - hind
+    bends = spread(puppet.spine, np.stack((0.6 * gait.roll * style.sway * to_side, twist * counter, -arch), -1))
+    bends |= spread(puppet.neck, np.stack((0 * rise, 0 * rise, gait.nod * style.nod * _nod(puppet, stride, cycle)), -1))
+    for tail in puppet.tails:
+        bends |= tail_wave(tail, cycle, gait.tail * style.tail, 0.5 * arch - 0.5 * slope)
+    bends |= _dangling_arms(puppet, cycle)
+    return Choreography(shift, heading, lean, footing, bends, swinging_arms(puppet, stride, cycle))
+
+
+def spread(joints: tuple[int, ...], bend: Vectors) -> dict[int, Vectors]:
+    """A bend shared evenly by a chain of joints."""
+    return {joint: bend / len(joints) for joint in joints}
+
+
+def tail_wave(tail: tuple[int, ...], cycle: Wave, swing: float, pitch: Wave | float = 0.0) -> dict[int, Vectors]:
+    """A tail that follows the hips, every joint a little later than the one before."""
+    out = {}
+    for number, joint in enumerate(tail):
+        late = cycle - 0.6 * number / len(tail)
+        bend = np.stack((0 * cycle, swing * np.sin(2 * np.pi * late), 0.15 * swing * np.sin(4 * np.pi * late) + pitch), -1)
+        out[joint] = bend / len(tail)
+    return out
+
+
+def hanging(side: float, forward: Wave | float, elbow: Wave | float, away: Wave | float = 0.14) -> tuple[Vectors, Vectors]:
+    """Directions of an arm that hangs: swung forward, bent at the elbow, held away from the body [rad]."""
+    forward, elbow, away = np.broadcast_arrays(*map(np.asarray, (forward, elbow, away)))
+
+    def pointing(angle: np.ndarray, out: np.ndarray) -> np.ndarray:
+        return np.stack((np.sin(angle) * np.cos(out), -np.cos(angle) * np.cos(out), side * np.sin(out)), -1)
+
+    return pointing(forward, away), pointing(forward + elbow, 0.4 * away)
+
+
+def swinging_arms(puppet: Puppet, stride: Stride, cycle: Wave) -> dict[int, tuple[Vectors, Vectors]]:
+    """Arms of an upright body swing against the legs."""
+    if not puppet.is_humanoid:
+        return {}
+    gait, swing = stride.gait, stride.gait.arm_swing * stride.style.arms
+    out = {}
+    for number, arm in enumerate(puppet.arms):
+        opposite = next(i for i, foot in enumerate(puppet.feet) if foot.side == -arm.side)
+        forward = np.cos(2 * np.pi * (cycle - stride.phases[opposite]))
+        out[number] = hanging(arm.side, swing * forward - 0.1 * gait.elbow, gait.elbow * (1 + 0.2 * forward))
+    return out
+
+
+def _dangling_arms(puppet: Puppet, cycle: Wave) -> dict[int, Vectors]:
+    """Arms of a level body, as a tyrannosaur's, hardly move."""
+    if puppet.is_humanoid:
+        return {}
+    bend = np.stack((0 * cycle, 0 * cycle, 0.08 * np.sin(4 * np.pi * cycle)), -1)
+    return {arm.upper: bend for arm in puppet.arms}
+
+
+def _rise(puppet: Puppet, stride: Stride, cycle: Wave) -> tuple[Wave, Wave]:
+    """Height of the root [ℓ] and pitch of the trunk [rad] from what each pair of legs does to the part of the body above it.
+
+    A pair that alternates lifts the body twice a stride, one that moves together once. A body on a spring of that period
+    whose greatest downward acceleration is gravity's rises by ±g T²/4π².
+    """
+    feet, angle = puppet.feet, 2 * np.pi * (cycle - stride.middle[:, None])
+    heights, places = [], []
+    groups = puppet.pairs or tuple((i, i) for i in range(len(feet)))
+    for left, right in groups:
+        alternate = 0.5 * (1 - np.cos(2 * np.pi * (stride.phases[left] - stride.phases[right])))
+        seconds = stride.period * (1 - 0.5 * alternate)
+        natural = min(puppet.gravity * (seconds / (2 * np.pi)) ** 2, HIGHEST_BOUNCE / max(abs(stride.gait.bounce), 1e-6))
+        pair = angle[[left, right]]
+        wave = (1 - alternate) * np.cos(pair).mean(0) + alternate * np.cos(2 * pair).mean(0)
+        heights.append(stride.gait.bounce * stride.style.bounce * natural * wave)
+        places.append((feet[left].centre[0] + feet[right].centre[0]) / 2)
+    at = np.array(places) - np.mean(places)
+    length = float(np.square(at).sum())
+    slope = at @ np.array(heights) / length if length > 0.05 else np.zeros_like(cycle)
+    slope = np.clip(slope, -0.2, 0.2)
+    return np.mean(heights, axis=0) + slope * (puppet.skeleton.positions[0, 0] - np.mean(places)), slope
+
+
+def _sided(puppet: Puppet, cycle: Float[np.ndarray, "foot frame"]) -> Wave:
+    """+1 when the right feet are at phase 0, −1 when the left are; zero for feet that move together."""
+    side = np.array([foot.side for foot in puppet.feet])
+    return (side[:, None] * np.cos(2 * np.pi * cycle)).mean(0)
+
+
+def _reaching(puppet: Puppet, stride: Stride, cycle: Wave, last: bool) -> Wave:
+    """+1 when the right foot of the hindmost (or foremost) pair lands, −1 when the left does."""
+    order = (max if last else min)(foot.order for foot in puppet.feet)
+    chosen = [i for i, foot in enumerate(puppet.feet) if foot.order == order]
+    waves = [puppet.feet[i].side * np.cos(2 * np.pi * (cycle - stride.phases[i])) for i in chosen]
+    return np.mean(waves, axis=0)
+
+
+def _gathered(puppet: Puppet, stride: Stride, cycle: Wave) -> Wave:
+    """+1 when the hind feet land under the body and the back is arched, −1 when they push off and it is stretched."""
+    last = max(foot.order for foot in puppet.feet)
+    landing = np.exp(2j * np.pi * np.array([p for p, foot in zip(stride.phases, puppet.feet, strict=True) if foot.order == last]))
+    return np.cos(2 * np.pi * cycle - np.angle(landing.mean()))
+
+
+def _nod(puppet: Puppet, stride: Stride, cycle: Wave) -> Wave:
+    """The head goes down a little after each fore foot lands."""
+    landing = [p for p, foot in zip(stride.phases, puppet.feet, strict=True) if foot.order == 0]
+    alternates = len(landing) == 2 and abs((landing[0] - landing[1] + 0.5) % 1 - 0.5) > 0.25
+    return -np.cos(2 * np.pi * (1 + alternates) * (cycle - landing[0] - 0.12))

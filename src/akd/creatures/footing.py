@@ -1,0 +1,99 @@
+"""Where walking feet are: fixed to the ground while they stand, carried in an arc from one print to the next."""
+
+import numpy as np
+from jaxtyping import Float
+
+from akd.creatures.stride import Stride
+from akd.creatures.perform import Footing, about
+from akd.creatures.puppet import Foot, Puppet
+
+Instants = Float[np.ndarray, " frame"]
+
+
+def path(stride: Stride, time: Instants) -> tuple[Float[np.ndarray, "frame 3"], Instants]:
+    """Place and heading of the body on its path, which starts at the origin along +X and bends evenly."""
+    angle = stride.turn * time
+    forward = stride.speed * time * np.sinc(angle / np.pi)
+    aside = -stride.speed * time * 0.5 * angle * np.sinc(angle / (2 * np.pi)) ** 2
+    return np.stack((forward, np.zeros_like(time), aside), -1), angle
+
+
+def walking_feet(puppet: Puppet, stride: Stride, time: Instants) -> Footing:
+    """The feet of a gait at the given instants [s]."""
+    feet = [_one_foot(puppet, number, stride, time) for number in range(len(puppet.feet))]
+    place, yaw, pitch = (np.stack(part, 1) for part in zip(*feet, strict=True))
+    return Footing(place, yaw, pitch)
+
+
+def standing_feet(puppet: Puppet, count: int) -> Footing:
+    """All feet where they are at rest, flat on the ground."""
+    place = np.stack([foot.centre * np.array([1.0, 0, 1.0]) for foot in puppet.feet]) if puppet.feet else np.zeros((0, 3))
+    still = np.zeros((count, len(puppet.feet)))
+    return Footing(np.tile(place, (count, 1, 1)), still, still)
+
+
+def glide(u: np.ndarray) -> np.ndarray:
+    """From 0 to 1 with no velocity, acceleration and jerk at the ends: feet leave and meet the ground without sliding."""
+    u = np.clip(u, 0.0, 1.0)
+    return u**4 * (35 - 84 * u + 70 * u**2 - 20 * u**3)
+
+
+def ease(u: np.ndarray) -> np.ndarray:
+    """From 0 to 1 with no velocity and acceleration at the ends."""
+    u = np.clip(u, 0.0, 1.0)
+    return u**3 * (10 - 15 * u + 6 * u**2)
+
+
+def arc(u: np.ndarray) -> np.ndarray:
+    """Up and down again: 0 at the ends, without velocity, 1 on the way, a little before the middle."""
+    u = np.clip(u, 0.0, 1.0) ** 0.9
+    return 16 * u**2 * (1 - u) ** 2
+
+
+def through(keys: list[tuple[float, float]], at: np.ndarray) -> np.ndarray:
+    """A curve through (time, value) keys that comes to rest at each; constant beyond the ends."""
+    times, values = np.array(keys).T
+    index = np.clip(np.searchsorted(times, at, side="right") - 1, 0, len(times) - 2)
+    u = (at - times[index]) / np.maximum(times[index + 1] - times[index], 1e-9)
+    return values[index] + (values[index + 1] - values[index]) * ease(u)
+
+
+def _one_foot(puppet: Puppet, number: int, stride: Stride, time: Instants) -> tuple[np.ndarray, Instants, Instants]:
+    foot, gait = puppet.feet[number], stride.gait
+    beat = time / stride.period - stride.phases[number]
+    step, since = np.floor(beat), beat % 1.0
+    swing = (since - stride.duty) / (1 - stride.duty)
+    here, yaw_here = _print(puppet, foot, stride, step, number)
+    there, yaw_there = _print(puppet, foot, stride, step + 1, number)
+    onward = glide(swing)
+    place = here + onward[:, None] * (there - here)
+    place[:, 1] = gait.clearance * stride.style.lift * arc(swing)
+    return place, yaw_here + onward * (yaw_there - yaw_here), _pitch(foot, stride, since)
+
+
+def _print(puppet: Puppet, foot: Foot, stride: Stride, step: Instants, number: int) -> tuple[np.ndarray, Instants]:
+    """Where the foot stands on its nth step: at mid-stance it is where it would be at rest, seen from the body."""
+    root = puppet.skeleton.positions[0] * np.array([1.0, 0, 1.0])
+    place, heading = path(stride, (step + stride.middle[number]) * stride.period)
+    at = foot.centre * np.array([1.0, 0, 1.0])
+    at[2] = foot.side * _distance_from_middle(puppet, foot, stride.gait.width) if foot.side and not foot.leg.sprawls else at[2]
+    return root + place + about(1, heading) @ (at - root), heading
+
+
+def _distance_from_middle(puppet: Puppet, foot: Foot, width: float) -> float:
+    """Feet close in as the gait says, but not so far that they would brush against each other."""
+    at_rest = abs(float(foot.centre[2]))
+    half = float(np.ptp(puppet.rig.mesh.vertices[foot.outline, 2])) / 2 if foot.outline.size else 0.0
+    return min(at_rest, max(width * at_rest, half + 0.03))
+
+
+def _pitch(foot: Foot, stride: Stride, since: Instants) -> Instants:
+    """Toes up at landing if the gait strikes so, flat, heel up at the end of stance and into the swing, level again."""
+    gait, duty = stride.gait, stride.duty
+    long = min(foot.length / 0.15, 1.0)
+    strike, rise = gait.strike * long, gait.heel_rise * (0.0 if foot.leg.sprawls else 1.0)
+    keys = [
+        (0.0, strike), (0.15 * duty, 0.0), (0.7 * duty, 0.0), (duty, -rise * long),
+        (duty + 0.3 * (1 - duty), -1.5 * rise), (duty + 0.8 * (1 - duty), 0.8 * strike), (1.0, strike),
+    ]  # fmt: skip
+    return through(keys, since)

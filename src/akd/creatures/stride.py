@@ -1,0 +1,122 @@
+"""One gait at one speed on one body: the numbers a gait needs, from what the user said, the body's size and a seed."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from jaxtyping import Float
+
+from akd.creatures.gait_table import Gait
+from akd.creatures.puppet import Foot, Puppet
+from akd.errors import AkdError
+
+SMALLEST_LEG = 0.12
+"""Shorter legs step as if they were this long [m]: a beetle's own rhythm is too quick for a film camera."""
+DEEPEST = 0.12
+"""A stride is shortened rather than let the body sink further than this [ℓ]."""
+QUICKEST = 0.12
+"""No stride is shorter than this [s]."""
+
+
+@dataclass(frozen=True)
+class Style:
+    """How an individual goes; 1 everywhere is typical."""
+
+    bounce: float = 1.0
+    lift: float = 1.0
+    """Height of the steps."""
+    sway: float = 1.0
+    """Sway, roll and twist of the body."""
+    flex: float = 1.0
+    """Arching of the back."""
+    arms: float = 1.0
+    nod: float = 1.0
+    tail: float = 1.0
+    crouch: float = 1.0
+
+    @classmethod
+    def random(cls, rng: np.random.Generator) -> "Style":
+        """Someone's own way of going, within what still looks natural."""
+        spread = {"bounce": 0.2, "lift": 0.15, "sway": 0.3, "flex": 0.2, "arms": 0.25, "nod": 0.4, "tail": 0.4, "crouch": 0.3}
+        return cls(**{name: float(np.exp(rng.uniform(-width, width))) for name, width in spread.items()})
+
+
+@dataclass(frozen=True, eq=False)
+class Stride:
+    """A gait with all its numbers."""
+
+    gait: Gait
+    phases: Float[np.ndarray, " foot"]
+    duty: float
+    period: float
+    """Seconds per stride."""
+    speed: float
+    """[ℓ/s]"""
+    turn: float = 0.0
+    """Turning to the left [rad/s]."""
+    style: Style = field(default_factory=Style)
+
+    @property
+    def middle(self) -> Float[np.ndarray, " foot"]:
+        """Phase of mid-stance of each foot."""
+        return self.phases + self.duty / 2
+
+    def in_time(self, period: float) -> "Stride":
+        """The same strides, as long and as much turned, in another time."""
+        slower = self.period / period
+        return replace(self, period=period, speed=self.speed * slower, turn=self.turn * slower)
+
+
+def choose_stride(
+    body: Puppet, gait: Gait, *, seed: int | None, speed: float | None, length: float | None, duty: float | None,
+    turn: float, style: Style | None,
+) -> Stride:
+    """Fill in what the user left open.
+
+    Animals of all sizes that are dynamically similar take strides of 2.4 Fr^0.34 leg lengths (Alexander & Jayes 1983).
+    """
+    rng = np.random.default_rng(seed)
+    jitter = np.exp(rng.uniform(-1, 1, 3) * (0.15, 0.06, 0.06)) if seed is not None else np.ones(3)
+    style = style or (Style.random(rng) if seed is not None else Style())
+    duty = _checked_duty(gait.duty * jitter[2] if duty is None else duty, gait, given=duty is not None)
+    gravity = min(body.gravity, 9.81 / SMALLEST_LEG)
+    fast = float(np.sqrt(gait.froude * gravity) * jitter[0]) if speed is None else speed
+    if fast <= 0:
+        raise AkdError(f"Speed must be positive, not {fast} ℓ/s; to stand still ask for 'idle'.")
+    natural = 2.4 * (fast**2 / gravity) ** 0.34 * gait.stride * jitter[1] if length is None else length
+    reachable = longest_stride(body, gait, duty)
+    period = natural / fast
+    if natural > reachable:
+        # A short-legged body keeps its rhythm and goes slower; if told how fast to go, it steps more often.
+        natural, fast, period = reachable, *((reachable / period, period) if speed is None else (fast, reachable / fast))
+    if period < QUICKEST:
+        raise AkdError(f"At {fast:.1f} ℓ/s these legs would take a step every {period:.2f} s: go slower than {natural / QUICKEST:.1f} ℓ/s.")
+    return Stride(gait, np.array(gait.phases[len(body.feet)]), duty, period, fast, turn, style)
+
+
+def longest_stride(body: Puppet, gait: Gait, duty: float) -> float:
+    """The stride for which the legs still reach the ground at both ends of stance [ℓ]."""
+    half = min(_half_stance(body, foot, gait) for foot in body.feet)
+    return 2 * half / duty
+
+
+def _half_stance(body: Puppet, foot: Foot, gait: Gait) -> float:
+    """How far before and behind its place at rest a foot can stand."""
+    rest, leg = body.skeleton.positions, foot.leg
+    away = (foot.centre if len(leg.chain) == 1 else rest[leg.foot]) - rest[leg.hip]
+    height = max(-away[1] - DEEPEST - gait.crouch, 0.0)
+    half = np.sqrt(max(leg.longest**2 - height**2 - away[2] ** 2, 0.0)) - 0.7 * abs(away[0])
+    if leg.sprawls:
+        half = min(half, 0.6 * abs(away[2]) + 0.1)
+    same_side = [other.centre[0] for other in body.feet if other.side == foot.side and other is not foot]
+    if len(body.feet) > 4:
+        half = min(half, 0.45 * min(abs(foot.centre[0] - x) for x in same_side))  # neighbours swing against each other
+    return max(float(half), 0.1)
+
+
+def _checked_duty(duty: float, gait: Gait, given: bool) -> float:
+    if given and not 0.1 <= duty <= 0.95:
+        raise AkdError(f"The duty factor is the share of a stride for which a foot is down, 0.1 to 0.95, not {duty}.")
+    if given:
+        return duty
+    # Variation must not turn a walk into a run: half is the border.
+    return float(np.clip(duty, 0.54, 0.9) if gait.duty > 0.5 else np.clip(duty, 0.15, 0.47))
