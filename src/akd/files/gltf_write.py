@@ -10,8 +10,9 @@ from jaxtyping import Float
 from akd.errors import AkdError
 from akd.files.gltf_document import GltfSource
 from akd.files.gltf_json import Entry
+from akd.files.gltf_nodes import unique_names
 from akd.files.gltf_pack import GltfPack
-from akd.files.trs import Trs, decompose
+from akd.files.gltf_trs import Trs, decompose
 from akd.rig import FileRig
 
 SAME = 1e-6  # relative; what float32 cannot tell apart after a few products
@@ -29,7 +30,7 @@ class AddedClip:
     """Largest relative error of a bone's 3 × 3 part; more than rounding only if a bone should shear, which glTF cannot say."""
 
 
-class Track(NamedTuple):
+class Channel(NamedTuple):
     """What a clip says about one property of one node."""
 
     node: int
@@ -39,7 +40,7 @@ class Track(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class NodeTree:
+class BoneNodes:
     """The nodes of a file in the pose that holds where no clip says otherwise, and which of them are bones."""
 
     bones: Sequence[int]
@@ -67,32 +68,32 @@ def add_clip(
     pack = GltfPack.of(source.document)
     root = Entry(pack.json, source.document.path.name)
     defaults = [_released(root.item("nodes", node)) for node in source.bone_nodes]
-    tree = NodeTree(source.bone_nodes, source.node_parents, source.node_locals, defaults)
-    taken = [clip.name for clip in file.clips] + [animation.text("name", "") for animation in root.items("animations")]
-    free = unique_name(name, taken)
+    tree = BoneNodes(source.bone_nodes, source.node_parents, source.node_locals, defaults)
+    taken = {clip.name for clip in file.clips} | {animation.text("name", "") for animation in root.items("animations")}
+    free = unique_names([*sorted(taken), name])[-1]
     residual = append_clip(pack, free, times, world, tree)
     return AddedClip(pack.to_bytes(), free, residual)
 
 
 def append_clip(
-    pack: GltfPack, name: str, times: Float[np.ndarray, " frame"], world: Float[np.ndarray, "frame bone 4 4"], tree: NodeTree
+    pack: GltfPack, name: str, times: Float[np.ndarray, " frame"], world: Float[np.ndarray, "frame bone 4 4"], tree: BoneNodes
 ) -> float:
     """Append an animation to a file under construction; the residual of ``AddedClip``."""
     _check_clip(times, world, len(tree.bones))
-    tracks, residual = bone_tracks(world, tree, _animated(Entry(pack.json, "the file")))
+    channels, residual = bone_channels(world, tree, _animated(Entry(pack.json, "the file")))
     (time,) = pack.append_arrays([times.astype(np.float32)], bounds=True)
-    values = pack.append_arrays([track.values.astype(np.float32) for track in tracks])
+    values = pack.append_arrays([channel.values.astype(np.float32) for channel in channels])
     pack.append("animations", {
         "name": name,
-        "channels": [{"sampler": i, "target": {"node": t.node, "path": t.path}} for i, t in enumerate(tracks)],
+        "channels": [{"sampler": i, "target": {"node": t.node, "path": t.path}} for i, t in enumerate(channels)],
         "samplers": [{"input": time, "interpolation": "LINEAR", "output": output} for output in values],
     })  # fmt: skip
     return residual
 
 
-def bone_tracks(
-    world: Float[np.ndarray, "frame bone 4 4"], tree: NodeTree, others: set[tuple[int, str]]
-) -> tuple[list[Track], float]:
+def bone_channels(
+    world: Float[np.ndarray, "frame bone 4 4"], tree: BoneNodes, others: set[tuple[int, str]]
+) -> tuple[list[Channel], float]:
     """What to write so that the bones are where they should be, and the residual.
 
     Every bone gets a rotation and every root a translation. Other translations and scales are written only where they
@@ -101,36 +102,30 @@ def bone_tracks(
     """
     place = {node: bone for bone, node in enumerate(tree.bones)}
     written = np.empty(world.shape)
-    tracks: list[Track] = []
-    for bone, node in enumerate(tree.bones):
-        parent = _parent_world(node, tree, place, written)
-        default = tree.defaults[bone]
+    channels: list[Channel] = []
+    for bone, (node, default) in enumerate(zip(tree.bones, tree.defaults, strict=True)):
+        above, still = _bone_above(node, tree, place)
+        parent = np.broadcast_to(np.eye(4) if above is None else written[:, above], (len(world), 4, 4)) @ still
         wanted = decompose(_relative(parent, world[:, bone], default), default)
-        kept = []
-        for path, values, usual in zip(Trs._fields, wanted, default, strict=True):
-            always = path == "rotation" or (path == "translation" and tree.parents[node] < 0)
-            if always or (node, path) in others or np.abs(values - usual).max() > SAME * np.abs(usual).max():
-                kept.append(values.astype(np.float32).astype(float))
-                tracks.append(Track(node, path, kept[-1]))
-            else:
-                kept.append(np.broadcast_to(usual, values.shape))
-        written[:, bone] = parent @ Trs(*kept).matrix()
+        required = {"rotation"} if above is not None else {"rotation", "translation"}
+        said = [
+            Channel(node, path, values.astype(np.float32).astype(float))
+            for path, values, usual in zip(Trs._fields, wanted, default, strict=True)
+            if path in required or (node, path) in others or np.abs(values - usual).max() > SAME * np.abs(usual).max()
+        ]
+        unsaid = Trs(*(np.broadcast_to(usual, values.shape) for values, usual in zip(wanted, default, strict=True)))
+        written[:, bone] = parent @ unsaid._replace(**{channel.path: channel.values for channel in said}).matrix()
+        channels += said
     error = np.linalg.norm((written - world)[..., :3, :3], axis=(-2, -1))
-    return tracks, float((error / np.maximum(np.linalg.norm(world[..., :3, :3], axis=(-2, -1)), 1e-12)).max())
+    return channels, float((error / np.maximum(np.linalg.norm(world[..., :3, :3], axis=(-2, -1)), 1e-12)).max())
 
 
-def unique_name(name: str, taken: Sequence[str]) -> str:
-    """The name itself, or with the first number that makes it differ from those taken."""
-    candidates = (f"{name}_{number}" if number > 1 else name for number in range(1, len(taken) + 2))
-    return next(candidate for candidate in candidates if candidate not in taken)
-
-
-def _parent_world(node: int, tree: NodeTree, place: dict[int, int], written: np.ndarray) -> np.ndarray:
-    """Where the parent node is in each frame: below the nearest bone above, through nodes that this clip leaves alone."""
+def _bone_above(node: int, tree: BoneNodes, place: dict[int, int]) -> tuple[int | None, Float[np.ndarray, "4 4"]]:
+    """The nearest bone above a node, and the way down to the node's parent through nodes that this clip leaves alone."""
     still, above = np.eye(4), tree.parents[node]
     while above >= 0 and above not in place:
         still, above = tree.locals[above] @ still, tree.parents[above]
-    return written[:, place[above]] @ still if above >= 0 else np.broadcast_to(still, (len(written), 4, 4))
+    return place.get(above), still
 
 
 def _relative(parent: np.ndarray, world: np.ndarray, default: Trs) -> np.ndarray:

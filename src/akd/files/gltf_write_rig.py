@@ -4,7 +4,6 @@ glTF is in metres, Y up, and characters face +Z; the stage has them face +X with
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +13,10 @@ from jaxtyping import Float
 
 import akd
 from akd.errors import AkdError
-from akd.files.gltf_write_mesh import append_mesh
 from akd.files.gltf_pack import GltfPack
-from akd.files.gltf_write import NodeTree, append_clip
-from akd.files.trs import Trs, decompose
+from akd.files.gltf_trs import Trs, decompose
+from akd.files.gltf_write import BoneNodes, append_clip
+from akd.files.gltf_write_mesh import append_mesh
 from akd.motion import Motion
 from akd.rig import Rig
 from akd.skeleton import Skeleton, forward_kinematics
@@ -63,7 +62,7 @@ def _node_worlds(
     return out
 
 
-def _append_joints(pack: GltfPack, skeleton: Skeleton, rest: Float[np.ndarray, "joint 4 4"]) -> NodeTree:
+def _append_joints(pack: GltfPack, skeleton: Skeleton, rest: Float[np.ndarray, "joint 4 4"]) -> BoneNodes:
     """One node per joint, in the skeleton's order, at rest."""
     above = np.where(skeleton.parents[:, None, None] < 0, np.eye(4), rest[skeleton.parents])
     local = np.linalg.solve(above, rest)
@@ -73,7 +72,7 @@ def _append_joints(pack: GltfPack, skeleton: Skeleton, rest: Float[np.ndarray, "
         node = {"name": name, "translation": part.translation.tolist(), "rotation": part.rotation.tolist()}
         children = skeleton.children(joint)
         pack.append("nodes", node | ({"children": children} if children else {}))
-    return NodeTree(range(skeleton.joint_count), skeleton.parents.tolist(), local, defaults)
+    return BoneNodes(range(skeleton.joint_count), skeleton.parents.tolist(), local, defaults)
 
 
 def _append_skin(pack: GltfPack, rig: Rig, rest: Float[np.ndarray, "joint 4 4"]) -> int:
@@ -86,7 +85,7 @@ def _append_skin(pack: GltfPack, rig: Rig, rest: Float[np.ndarray, "joint 4 4"])
     return pack.append("skins", skin | {"extras": {"akd": _labels(rig)}})
 
 
-def _append_motion(pack: GltfPack, name: str, rig: Rig, motion: Motion, tree: NodeTree) -> None:
+def _append_motion(pack: GltfPack, name: str, rig: Rig, motion: Motion, tree: BoneNodes) -> None:
     if motion.pose.angles.ndim != 3:
         raise AkdError(f"{name!r} holds {tuple(motion.pose.angles.shape[:-3])} motions at once; please write them one by one.")
     posed = forward_kinematics(rig.skeleton, motion.pose.detach().to(torch.float64))
@@ -95,11 +94,12 @@ def _append_motion(pack: GltfPack, name: str, rig: Rig, motion: Motion, tree: No
 
 
 def _labels(rig: Rig) -> dict[str, Any]:
-    """What glTF has no words for, in stage units; joints are places in the skin's list, vertices places in the mesh's."""
+    """What glTF has no words for: joints by their names, lengths in leg lengths, soles as places in the list of vertices."""
+    skeleton, names = rig.skeleton, rig.skeleton.names
     return {
         "leg_metres": rig.leg_metres,
-        "tails": np.round(rig.skeleton.tails, 6).tolist(),
-        "limbs": [asdict(limb) for limb in rig.skeleton.limbs],
-        "mirror": rig.skeleton.mirror.tolist(),
+        "limbs": [vars(limb) | {"joints": [names[j] for j in limb.joints], "tip": names[limb.tip]} for limb in skeleton.limbs],
+        "mirror": {name: names[partner] for name, partner in zip(names, skeleton.mirror, strict=True)},
+        "tails": dict(zip(names, np.round(skeleton.tails, 6).tolist(), strict=True)),
         "soles": [sole.tolist() for sole in rig.soles],
     }

@@ -1,10 +1,12 @@
-"""Translation, rotation and scale: what glTF and USD let an animation change, and the matrices they make."""
+"""Translation, rotation and scale: what a glTF animation can change, and the matrices they make."""
 
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 from scipy.spatial.transform import Rotation
+
+from akd.files.gltf_nodes import composed, unit_quaternions
 
 
 class Trs(NamedTuple):
@@ -16,12 +18,7 @@ class Trs(NamedTuple):
     scale: Float[np.ndarray, "*batch 3"]
 
     def matrix(self) -> Float[np.ndarray, "*batch 4 4"]:
-        out = np.zeros((*self.translation.shape[:-1], 4, 4))
-        turn = Rotation.from_quat(self.rotation.reshape(-1, 4)).as_matrix().reshape(*self.rotation.shape[:-1], 3, 3)
-        out[..., :3, :3] = turn * self.scale[..., None, :]
-        out[..., :3, 3] = self.translation
-        out[..., 3, 3] = 1
-        return out
+        return composed(self.translation, unit_quaternions(self.rotation), self.scale)
 
 
 IDENTITY = Trs(np.zeros(3), np.array([0.0, 0, 0, 1]), np.ones(3))

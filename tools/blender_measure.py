@@ -1,0 +1,142 @@
+"""The Blender half of ``blender_check.py``: FILE.glb OURS.npz [PICTURES]. Needs bpy; knows nothing of akd.
+
+Imports the file, plays each clip listed in OURS.npz and prints, as a line of JSON, the largest distance between Blender's joints
+and vertices and ours as a share of the height.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import bpy
+import numpy as np
+from mathutils import Vector
+
+FPS = 1000  # Blender counts in frames; a fine raster keeps key times apart
+GLTF_FROM_BLENDER = np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]])
+
+
+def play(clip_name: str) -> int:
+    """Make every object follow one clip, and only that; how many do."""
+    count = 0
+    for thing in bpy.data.objects:
+        if thing.animation_data is None:
+            continue
+        thing.animation_data.action = None
+        for track in thing.animation_data.nla_tracks:
+            track.mute = True
+            if track.name == clip_name:
+                strip = track.strips[0]
+                thing.animation_data.action = strip.action
+                thing.animation_data.action_slot = strip.action_slot
+                count += 1
+    return count
+
+
+def go_to(seconds: float) -> None:
+    frame = seconds * FPS
+    bpy.context.scene.frame_set(int(frame), subframe=frame - int(frame))
+
+
+def joint_finders(names: list[str]) -> dict[int, object]:
+    """For each of our bones that Blender has under the same name, a function that tells where it is."""
+    finders = {}
+    for place, name in enumerate(names):
+        armature = next((x for x in bpy.data.objects if x.type == "ARMATURE" and name in x.pose.bones), None)
+        if armature is not None:
+            finders[place] = lambda a=armature, n=name: a.matrix_world @ a.pose.bones[n].head
+        elif name in bpy.data.objects:
+            finders[place] = lambda x=bpy.data.objects[name]: x.matrix_world.translation
+    return finders
+
+
+def vertices() -> np.ndarray:
+    """All vertices as Blender deforms them, glTF axes."""
+    depsgraph, points = bpy.context.evaluated_depsgraph_get(), []
+    shown = [x for x in bpy.context.scene.objects if x.type == "MESH" and not x.hide_get()]
+    for thing in shown:
+        evaluated = thing.evaluated_get(depsgraph)
+        mesh = evaluated.to_mesh()
+        here = np.empty(3 * len(mesh.vertices))
+        mesh.vertices.foreach_get("co", here)
+        matrix = np.array(evaluated.matrix_world)
+        points.append(here.reshape(-1, 3) @ matrix[:3, :3].T + matrix[:3, 3])
+        evaluated.to_mesh_clear()
+    return np.concatenate(points) @ GLTF_FROM_BLENDER.T if points else np.zeros((0, 3))
+
+
+def cloud_distance(first: np.ndarray, second: np.ndarray) -> float:
+    """Largest distance from a point of either set to the nearest of the other."""
+    def one_way(source: np.ndarray, target: np.ndarray) -> float:
+        blocks = np.array_split(source, max(1, len(source) * len(target) // 10**7))
+        return max(np.sqrt(((b[:, None] - target[None]) ** 2).sum(-1).min(1).max()) for b in blocks)
+    return max(one_way(first, second), one_way(second, first))
+
+
+def render(path: Path, points: np.ndarray) -> None:
+    """A picture of this instant from the front left."""
+    scene, points = bpy.context.scene, points @ GLTF_FROM_BLENDER
+    centre, size = (points.min(0) + points.max(0)) / 2, np.ptp(points, 0).max()
+    camera = bpy.data.objects.new("camera", bpy.data.cameras.new("camera"))
+    camera.data.type, camera.data.ortho_scale, camera.data.clip_end = "ORTHO", 1.3 * size, 100 * size
+    direction = Vector((0.7, -1.0, 0.4))
+    camera.location = Vector(centre) + direction * size * 3
+    camera.rotation_euler = direction.to_track_quat("Z", "Y").to_euler()
+    sun = bpy.data.objects.new("sun", bpy.data.lights.new("sun", "SUN"))
+    sun.data.energy, sun.rotation_euler = 4, (0.6, 0.3, 0.5)
+    for thing in (camera, sun):
+        scene.collection.objects.link(thing)
+    scene.world = scene.world or bpy.data.worlds.new("world")
+    scene.world.color = (0.4, 0.4, 0.4)
+    scene.camera, scene.render.engine, scene.cycles.samples = camera, "CYCLES", 8
+    scene.view_settings.view_transform = "Standard"
+    scene.render.resolution_x = scene.render.resolution_y = 360
+    scene.render.filepath = str(path)
+    bpy.ops.render.render(write_still=True)
+
+
+def main() -> None:
+    path, ours, *pictures = sys.argv[1:]
+    data = np.load(ours)
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    bpy.context.scene.render.fps = FPS
+    bpy.ops.import_scene.gltf(filepath=path, merge_vertices=False, bone_heuristic="BLENDER", disable_bone_shape=True)
+    names = [n for n in json.loads(read_json(path)).get("animations", [])]
+    finders = joint_finders(data["bones"].tolist())
+    for key in [k for k in data.files if k.endswith("/times")]:
+        clip = key.split("/")[0]
+        name = names[int(clip)].get("name", f"Animation_{clip}")
+        line = measure(name, data, clip, finders, len(data["bones"]))
+        print(json.dumps(line), flush=True)
+        if pictures:
+            go_to(float(data[key][len(data[key]) // 3]))
+            render(Path(pictures[0]) / f"{Path(path).stem}-{name}.png", vertices())
+
+
+def read_json(path: str) -> bytes:
+    data = Path(path).read_bytes()
+    return data[20 : 20 + int.from_bytes(data[12:16], "little")]
+
+
+def measure(name: str, data, clip: str, finders: dict, bone_count: int) -> dict:
+    """Deviations over one clip."""
+    if not play(name):
+        return {"clip": name, "joints": 1e9, "vertices": 1e9, "note": "Blender has no such clip"}
+    joints, worst_joint, worst_vertex = data[f"{clip}/joints"], 0.0, 0.0
+    height = np.ptp(data[f"{clip}/vertices"][0][:, 1])
+    some = data[f"{clip}/some"].tolist()
+    for frame, seconds in enumerate(data[f"{clip}/times"]):
+        go_to(float(seconds))
+        for place, where in finders.items():
+            there = GLTF_FROM_BLENDER @ np.array(where())
+            worst_joint = max(worst_joint, float(np.linalg.norm(there - joints[frame, place])))
+        if frame in some:
+            worst_vertex = max(worst_vertex, cloud_distance(vertices(), data[f"{clip}/vertices"][some.index(frame)]))
+    return {
+        "clip": name, "joints": worst_joint / height, "vertices": worst_vertex / height,
+        "frames": len(joints), "joints compared": f"{len(finders)}/{bone_count}",
+    }
+
+
+if __name__ == "__main__":
+    main()
