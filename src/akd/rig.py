@@ -58,7 +58,9 @@ class Origin:
     T_file_stage: Float[np.ndarray, "4 4"]
     """Similarity from stage to file coordinates."""
     joint_of_bone: Int[np.ndarray, " bone"]
-    """The joint each of the file's bones moves with."""
+    """The joint each of the file's bones moves with; −1 for bones above the root, which stay where they are."""
+    bone_of_joint: Int[np.ndarray, " joint"]
+    """The file's bone that each joint is."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,217 @@
+"""The control skeleton: one clean tree out of a file's bones.
+
+Game rigs are often not one tree. Feet and shins hang off the armature so that an inverse-kinematics solver could pull
+them, and baked animation keeps them at the leg; helper bones without skin lie anywhere. We keep the bones that deform,
+look for each bone without a deforming parent where it really belongs, and drop the rest.
+
+A link from child c to a candidate parent q is good when c's head stays where q carries it in the file's own clips, and
+when it lies near q's bone. Both are lengths, so they add up to one cost.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from scipy.spatial import cKDTree
+
+from akd.mesh import Mesh
+from akd.rig import FileRig
+
+NEGLIGIBLE = 0.01  # a bone whose strongest weight is below this deforms nothing
+STRAY = 0.02  # a root that owns less than this share of the skin is a helper that a few weights leaked to
+HELD = 0.005  # a link whose ends part by less is one
+LOOSE = 0.02  # a link whose ends part by more than this share of the body's size in the clips is no joint
+GAP_PRICE = 0.1  # what distance at rest costs, relative to drifting apart in the clips
+CLIP_FRAMES = 48  # instants, over all clips, at which links are tried
+
+
+@dataclass(frozen=True, eq=False)
+class ControlTree:
+    """Which bones of a file drive its skin, as one tree."""
+
+    bones: Int[np.ndarray, " joint"]
+    """The file's bone behind each joint, parents first."""
+    parents: Int[np.ndarray, " joint"]
+    joint_of_bone: Int[np.ndarray, " bone"]
+    """The joint each of the file's bones moves with; −1 for those above the root, which stay where they are."""
+    notes: tuple[str, ...]
+
+
+def control_tree(file: FileRig) -> ControlTree:
+    """Find the tree of joints in a file's bones."""
+    count = len(file.names)
+    links = _Links(file)
+    deforming = file.weights.max(0, initial=0) > NEGLIGIBLE if file.weights.any() else np.ones(count, bool)
+    joints = deforming | _needed_between(file, deforming, links)
+    parent = _settle(file, joints, links)
+    kept = joints | np.isin(np.arange(count), parent[joints])
+    root = _drop_stray_roots(parent, kept, links.skin)
+    order = _parents_first(parent, kept, root)
+    joint = np.full(count, -1)
+    joint[order] = np.arange(len(order))
+    parents = np.array([-1 if bone == root else joint[parent[bone]] for bone in order])
+    moved = [file.names[b] for b in order if b != root and parent[b] != _nearest(file.parents, kept, b)]
+    listed = ", ".join(moved[:6]) + (f" and {len(moved) - 6} more" if len(moved) > 6 else "")
+    notes = (f"Attached to the bones they belong to: {listed}.",) if moved else ()
+    return ControlTree(np.array(order), parents, _follow(file, joint, kept), notes)
+
+
+def _needed_between(file: FileRig, deforming: Bool[np.ndarray, " bone"], links: "_Links") -> Bool[np.ndarray, " bone"]:
+    """Bones without skin that hold deforming ones together: where several branch off, or where the clips bend."""
+    needed = np.zeros(len(file.names), bool)
+    if deforming.all():
+        return needed
+    carries = deforming.copy()
+    for bone in reversed(range(len(file.names))):
+        if file.parents[bone] >= 0:
+            carries[file.parents[bone]] |= carries[bone]
+    for bone in np.flatnonzero(carries & ~deforming):
+        above = _nearest(file.parents, deforming, bone)
+        branches = np.flatnonzero(carries & (file.parents == bone))
+        if above >= 0:
+            needed[bone] = len(branches) > 1 or max(links.drift(b)[above] for b in branches) > HELD
+    return needed
+
+
+class _Links:
+    """What links between bones would cost; one row per child, computed when first asked for."""
+
+    def __init__(self, file: FileRig) -> None:
+        self.heads = file.rest[:, :3, 3]
+        points = np.concatenate((self.heads, file.mesh.vertices))
+        self.size = max(float(np.linalg.norm(np.ptp(points, axis=0))), 1e-12)
+        self.skin = (vertex_areas(file.mesh) @ file.weights) if file.weights.any() else np.ones(len(file.names))
+        self.floor = points[:, 1].min()
+        self.moved = _sample_clips(file) @ np.linalg.inv(file.rest) if file.clips else None
+        # How far every head (column) is from every bone's head or flesh (row).
+        self.gaps = np.linalg.norm(self.heads[:, None] - self.heads, axis=-1) / self.size
+        for bone, weight in enumerate(file.weights.T):
+            flesh = file.mesh.vertices[weight > 1 / 3]
+            if len(flesh):
+                self.gaps[bone] = np.minimum(self.gaps[bone], cKDTree(flesh).query(self.heads)[0] / self.size)
+
+    @lru_cache  # noqa: B019 (lives as long as one call of control_tree)
+    def drift(self, child: int) -> Float[np.ndarray, " bone"]:
+        """How far the child's head strays, on average, from where each other bone would carry it in the clips."""
+        if self.moved is None:
+            return np.zeros(len(self.heads))
+        carried = self.moved @ np.append(self.heads[child], 1.0)
+        return np.linalg.norm(carried - carried[:, child, None], axis=-1).mean(0) / self.size
+
+    def cost(self, child: int) -> Float[np.ndarray, " bone"]:
+        """The price of each bone as the child's parent."""
+        return self.drift(child) + GAP_PRICE * self.gaps[:, child]
+
+    def holds(self, hub: int, child: int) -> bool:
+        """Does this helper carry the child? Clips tell; without them, a helper on the ground is taken for a handle."""
+        if self.moved is not None:
+            return bool(self.drift(child)[hub] < HELD)
+        return bool(self.heads[hub, 1] > self.floor + 0.1 * self.size)
+
+
+def _settle(file: FileRig, deforming: Bool[np.ndarray, " bone"], links: _Links) -> Int[np.ndarray, " bone"]:
+    """The parent of every deforming bone: the file's where it deforms and holds, else the one that costs least."""
+    count = len(file.names)
+    parent = np.array([_nearest(file.parents, deforming, bone) for bone in range(count)])
+    for bone in np.flatnonzero(deforming & (parent >= 0)):
+        if links.drift(bone)[parent[bone]] > LOOSE and _has_better_home(bone, parent, deforming, links):
+            parent[bone] = -1
+    tree = _component(parent, deforming)
+    orphans = np.flatnonzero(deforming & (parent < 0)).tolist()
+    main = max(orphans, key=lambda o: links.skin[tree == o].sum())
+
+    # A helper between several parts (a body bone without skin of its own) is a joint if it holds them best.
+    hub = _nearest(file.parents, ~deforming, main)
+    held = [o for o in orphans if o != main and _nearest(file.parents, ~deforming, o) == hub and hub >= 0]
+    held = [o for o in held if links.holds(hub, o)]
+    if held:
+        parent[[*held, main]] = hub
+        tree[np.isin(tree, [*held, main])] = hub
+        tree[hub] = hub
+        main = hub
+    waiting = [o for o in orphans if o not in held and o != main and parent[o] < 0]
+    while waiting:
+        cost, bone = min((links.cost(o)[_home(o, tree, links)], o) for o in waiting)
+        parent[bone] = _home(bone, tree, links)
+        tree[tree == bone] = tree[parent[bone]]
+        waiting.remove(bone)
+    return parent
+
+
+def _home(bone: int, tree: Int[np.ndarray, " bone"], links: _Links) -> int:
+    """The cheapest parent for an orphan among the joints outside its own tree."""
+    return int(np.argmin(np.where((tree >= 0) & (tree != tree[bone]), links.cost(bone), np.inf)))
+
+
+def _has_better_home(bone: int, parent: np.ndarray, deforming: np.ndarray, links: _Links) -> bool:
+    """Is there a bone outside this one's subtree that holds it at least twice as well as its parent does?"""
+    inside = np.zeros(len(parent), bool)
+    inside[bone] = True
+    for other in range(bone, len(parent)):
+        inside[other] |= parent[other] >= 0 and inside[parent[other]]
+    others = links.cost(bone)[deforming & ~inside]
+    return bool(others.min(initial=np.inf) < 0.5 * links.cost(bone)[parent[bone]])
+
+
+def _component(parent: Int[np.ndarray, " bone"], kept: Bool[np.ndarray, " bone"]) -> Int[np.ndarray, " bone"]:
+    """The orphan at the top of each bone's tree; −1 for bones that are not kept. Parents come before children."""
+    top = np.full(len(parent), -1)
+    for bone in np.flatnonzero(kept):
+        top[bone] = bone if parent[bone] < 0 else top[parent[bone]]
+    return top
+
+
+def _drop_stray_roots(
+    parent: Int[np.ndarray, " bone"], kept: Bool[np.ndarray, " bone"], skin: Float[np.ndarray, " bone"]
+) -> int:
+    """The root; a bone on top with a single child and hardly any skin is a helper, not a hip."""
+    while True:
+        root = next(int(b) for b in np.flatnonzero(kept) if parent[b] < 0)
+        children = np.flatnonzero(kept & (parent == root))
+        if len(children) != 1 or skin[root] > STRAY * skin.sum():
+            return root
+        kept[root] = False
+        parent[children[0]] = -1
+
+
+def _parents_first(parent: Int[np.ndarray, " bone"], kept: Bool[np.ndarray, " bone"], root: int) -> list[int]:
+    """All kept bones from the root down, depth first, in the file's order."""
+    order, stack = [], [root]
+    while stack:
+        bone = stack.pop()
+        order.append(bone)
+        stack.extend(int(b) for b in reversed(np.flatnonzero(kept & (parent == bone))))
+    return order
+
+
+def _follow(file: FileRig, joint: Int[np.ndarray, " bone"], kept: Bool[np.ndarray, " bone"]) -> Int[np.ndarray, " bone"]:
+    """Every bone moves with its nearest kept ancestor; one that has skin but no such ancestor, with the root."""
+    out = joint.copy()
+    for bone in np.flatnonzero(~kept):
+        ancestor = _nearest(file.parents, kept, bone)
+        out[bone] = joint[ancestor] if ancestor >= 0 else (0 if file.weights[:, bone].any() else -1)
+    return out
+
+
+def _nearest(parents: Int[np.ndarray, " bone"], wanted: Bool[np.ndarray, " bone"], bone: int) -> int:
+    """The nearest proper ancestor that is wanted, −1 if there is none."""
+    above = int(parents[bone])
+    while above >= 0 and not wanted[above]:
+        above = int(parents[above])
+    return above
+
+
+def _sample_clips(file: FileRig) -> Float[np.ndarray, "frame bone 4 4"]:
+    """World matrices at a few instants of each clip."""
+    assert file.sample is not None
+    each = max(2, CLIP_FRAMES // len(file.clips))
+    chosen = file.clips[:: max(1, len(file.clips) * 2 // CLIP_FRAMES)]
+    return np.concatenate([file.sample(clip.name, np.linspace(0, clip.duration, each)) for clip in chosen])
+
+
+def vertex_areas(mesh: Mesh) -> Float[np.ndarray, " vertex"]:
+    """A third of the area of the triangles around each vertex."""
+    corner = mesh.vertices[mesh.faces]
+    area = np.linalg.norm(np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0]), axis=-1) / 6
+    return np.bincount(mesh.faces.ravel(), np.repeat(area, 3), minlength=mesh.vertex_count)
