@@ -14,6 +14,7 @@ from jaxtyping import Float, Int, UInt8
 
 from akd.errors import AkdError
 from akd.files.paint import GREY, beside, painted, picture_beside
+from akd.files.polygons import picked_uv, split_at_seams
 from akd.files.reading import file_text
 from akd.mesh import Material, Mesh
 
@@ -119,9 +120,9 @@ def _index(given: int, count: int) -> int:
 
 
 def _mesh(lines: _Lines, library: dict[str, Material]) -> tuple[Mesh, Int[np.ndarray, " vertex"]]:
-    rows, corner_vertex = _split_at_seams(np.array(lines.corners), len(lines.positions))
+    rows, corner_vertex = split_at_seams(np.array(lines.corners), len(lines.positions))
     line_of_vertex, faces = rows[:, 0], corner_vertex.reshape(-1, 3)
-    uv = _texture_coordinates(lines.coordinates, rows[:, 1])
+    uv = picked_uv(np.array(lines.coordinates).reshape(-1, 2), rows[:, 1])
     own = _own_colors(lines.positions)
     own = None if own is None else own[line_of_vertex]
     vertices = np.array([row[:3] for row in lines.positions])[line_of_vertex]
@@ -132,35 +133,6 @@ def _mesh(lines: _Lines, library: dict[str, Material]) -> tuple[Mesh, Int[np.nda
     face_material = np.array([names[name] for name in lines.face_materials])
     colors = painted(len(rows), faces, materials, face_material, uv, own)
     return Mesh(vertices, faces, colors, uv, materials, face_material), line_of_vertex
-
-
-def _split_at_seams(
-    corners: Int[np.ndarray, "corner 2"], line_count: int
-) -> tuple[Int[np.ndarray, "vertex 2"], Int[np.ndarray, " corner"]]:
-    """The (``v``, ``vt``) lines of each vertex of the mesh, and the vertex of each corner.
-
-    Of the pairs that share a ``v`` line, the one seen first keeps its row; the others follow after all ``v`` lines.
-    """
-    pairs, first, pair_of_corner = np.unique(corners, axis=0, return_index=True, return_inverse=True)
-    by_appearance = np.argsort(first)
-    _, keeps = np.unique(pairs[by_appearance, 0], return_index=True)
-    keepers = by_appearance[keeps]
-    others = by_appearance[np.setdiff1d(np.arange(len(pairs)), keeps)]
-    rows = np.stack((np.arange(line_count), np.full(line_count, -1)), 1)
-    rows[pairs[keepers, 0], 1] = pairs[keepers, 1]
-    vertex_of_pair = np.empty(len(pairs), int)
-    vertex_of_pair[keepers] = pairs[keepers, 0]
-    vertex_of_pair[others] = line_count + np.arange(len(others))
-    return np.concatenate((rows, pairs[others])), vertex_of_pair[pair_of_corner.reshape(-1)]
-
-
-def _texture_coordinates(
-    coordinates: list[list[float]], lines: Int[np.ndarray, " vertex"]
-) -> Float[np.ndarray, "vertex 2"] | None:
-    """OBJ counts v from the bottom of the picture, ``Mesh.uv`` from its top."""
-    if not np.any(lines >= 0):
-        return None
-    return np.where(lines[:, None] >= 0, np.array(coordinates)[lines] * (1.0, -1.0) + (0.0, 1.0), 0.0)
 
 
 def _own_colors(positions: list[list[float]]) -> Float[np.ndarray, "line 3"] | None:

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float, Int, UInt8
 from PIL import Image
 
+from akd.files.gltf_images import REPEAT, sample_image
 from akd.files.reading import file_bytes
 from akd.mesh import Material
 
@@ -28,15 +29,8 @@ def painted(
         touched = np.unique(faces[face_material == index])
         out[touched] = material.color
         if material.texture is not None and uv is not None:
-            out[touched] *= picture_at(material.texture, uv[touched])
+            out[touched] *= sample_image(material.texture, uv[touched], (REPEAT, REPEAT))
     return out if own is None else out * own
-
-
-def picture_at(picture: UInt8[np.ndarray, "height width 3"], uv: Float[np.ndarray, "point 2"]) -> Float[np.ndarray, "point 3"]:
-    """The nearest pixel, in [0, 1]; the picture repeats, v = 0 is its first row."""
-    size = np.array(picture.shape[1::-1])
-    column, row = np.minimum((uv % 1.0) * size, size - 1).astype(int).T
-    return picture[row, column] / 255.0
 
 
 def decoded(content: bytes) -> UInt8[np.ndarray, "height width 3"] | None:
