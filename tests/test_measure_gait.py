@@ -57,21 +57,29 @@ def test_noise_does_not_hide_the_stride() -> None:
 
 def test_touch_down_lies_between_frames() -> None:
     height = np.array([0.1, 0.1, 0.05, 0.01, 0.0, 0.0, 0.0, 0.1, 0.1])  # sinks through 0.03 half-way from frame 2 to 3
-    assert gait.touch_down(height, 1.0, 10.0, closed=False) == pytest.approx(0.25)
+    assert gait.touch_down(height, -np.arange(9.0), 1.0, 10.0, closed=False) == pytest.approx(0.25)
+
+
+def test_a_foot_that_skims_the_ground_lands_where_it_turns_back() -> None:
+    time = np.arange(41) / 40
+    ahead = np.sin(2 * np.pi * (time - 0.1))  # foremost at 0.35
+    assert gait.touch_down(0 * time, ahead, 40.0, 1.0, closed=True) == pytest.approx(0.35, abs=0.005)
 
 
 def test_touch_down_of_the_longest_contact_and_around_the_seam() -> None:
     brushed = np.array([0.2, 0.0, 0.2, 0.2, 0.0, 0.0, 0.0, 0.0, 0.2, 0.2])
     expected = (4 - 0.15) / 9  # 0.2 → 0 passes 0.03 at 85 % of the way
-    assert gait.touch_down(np.append(brushed[1:], 0.0), 1.0, 9.0, closed=True) == pytest.approx((4 - 1 - 0.15) / 9)
-    assert gait.touch_down(brushed, 1.0, 9.0, closed=False) == pytest.approx(expected)
+    back = np.zeros(10)
+    assert gait.touch_down(brushed, back, 1.0, 9.0, closed=False) == pytest.approx(expected)
+    turned = np.append(brushed[1:], 0.0)  # the same round, begun a frame later
+    assert gait.touch_down(turned, back, 1.0, 9.0, closed=True) == pytest.approx(expected - 1 / 9)
     wrapped = np.array([0.0, 0.0, 0.2, 0.2, 0.2, 0.0, 0.0])  # closed: the contact begins at frame 5 and goes on over the seam
-    assert gait.touch_down(wrapped, 1.0, 6.0, closed=True) == pytest.approx((5 - 0.15) / 6)
+    assert gait.touch_down(wrapped, np.zeros(7), 1.0, 6.0, closed=True) == pytest.approx((5 - 0.15) / 6)
 
 
 def test_feet_that_never_land_or_never_lift_have_no_touch_down() -> None:
-    assert gait.touch_down(np.zeros(9), 1.0, 4.0, closed=True) is None
-    assert gait.touch_down(np.ones(9), 1.0, 4.0, closed=True) is None
+    assert gait.touch_down(np.zeros(9), np.zeros(9), 1.0, 4.0, closed=False) is None
+    assert gait.touch_down(np.ones(9), np.zeros(9), 1.0, 4.0, closed=False) is None
 
 
 def test_still_feet_have_no_stride() -> None:
@@ -149,4 +157,7 @@ def test_stance_heights_follow_the_artist_but_not_into_the_air() -> None:
     feet[:, 0, 1] = np.where(np.arange(20) < 12, 0.06, 0.3)
     feet[:, 1, 1] = np.where(np.arange(20) < 12, -0.04, 0.3)
     feet[:, 2, 1] = 0.5
-    np.testing.assert_allclose(treadmill.stance_heights(feet), (0.06, -0.04, treadmill.GROUND_REACH))
+    ahead = np.broadcast_to(np.abs(np.arange(20) - 12)[:, None] / 20, (20, 3))  # pulled back for the first twelve frames
+    np.testing.assert_allclose(treadmill.stance_heights(feet, ahead), (0.06, -0.04, treadmill.GROUND_REACH))
+    feet[9:12, 0, 1] = -0.05  # toes that dig in as they push off do not lower the ground
+    np.testing.assert_allclose(treadmill.stance_heights(feet, ahead)[0], 0.06)

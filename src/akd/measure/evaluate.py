@@ -154,10 +154,10 @@ class _Stand(NamedTuple):
 
 
 def _stand(seen: Trace, from_file: bool) -> _Stand:
-    feet, root = seen.feet, seen.joints[:, 0]
+    feet, root, turn = seen.feet, seen.joints[:, 0], smoothness.yaw(seen.root_rotation)
     if not from_file:
         return _Stand(feet, root, np.zeros(feet.shape[1]), None, [])
-    heights = treadmill.stance_heights(feet)
+    heights = treadmill.stance_heights(feet, smoothness.in_heading_frame(feet, root, turn)[..., 0])
     feet = feet - heights[:, None] * np.array([0.0, 1.0, 0.0])
     notes = []
     if np.abs(heights).max() > contact.DEEP:
@@ -204,12 +204,14 @@ def _contact_numbers(stand: _Stand, seen: Trace) -> dict[str, Any]:
 
 
 def _gait_numbers(legs: tuple[Limb, ...], stand: _Stand, seen: Trace, notes: list[str]) -> dict[str, Any]:
-    feet = smoothness.in_heading_frame(stand.feet, stand.root, smoothness.yaw(seen.root_rotation))
+    turn = smoothness.yaw(seen.root_rotation)
+    feet = smoothness.in_heading_frame(stand.feet, stand.root, turn)
+    backwards = (gait.heading(stand.root, turn, seen.fps) or 0) < 0
     pairs = leg_pairs(legs)
     numbers: dict[str, Any] = {}
     if len(pairs):
         numbers["crossed_limbs"] = gait.crossed_share(feet[:, pairs[:, 0]], feet[:, pairs[:, 1]])
-    stride = gait.measure_stride(feet[..., 0], stand.feet, seen.fps)
+    stride = gait.measure_stride(-feet[..., 0] if backwards else feet[..., 0], stand.feet, seen.fps)
     if stride is None:
         notes.append("The feet do not move, or the clip is too short, so it has no strides.")
         return numbers

@@ -8,8 +8,10 @@ Readings of the definition:
 - All feet share one stride period: that which explains most of their motion together. A clip whose ends meet is taken
   to hold a whole number of strides (often exactly one), read off its Fourier series; of any other clip straight trend
   and sinusoid are fitted together, because removing the trend first would bend a clip of few strides.
-- Touch-down is the moment a foot sinks below the contact height, interpolated between frames; of the contacts within a
-  stride the longest counts. Where some foot has none inside the clip, *every* foot's phase is that of its foremost point.
+- Touch-down is the moment from which a foot is below the contact height and no longer swings forward, interpolated
+  between frames: artists' feet skim the ground long before they land. Of the contacts within a stride the longest
+  counts. Where some foot has none inside the clip, *every* foot's phase is that of its foremost point.
+- Forward is the way the body goes: for a clip that walks backwards, ``fore_aft`` is to be given with its sign turned.
 """
 
 from dataclasses import dataclass
@@ -56,20 +58,23 @@ def measure_stride(fore_aft: ForeAft, feet: Feet, fps: float) -> Stride | None:
         return None
     closed = is_closed(fore_aft)
     foremost, amplitude = _swing(fore_aft, fps, period, closed)
-    landings = [touch_down(h, fps, period, closed) for h in feet[..., 1].T]
+    landings = [touch_down(h, x, fps, period, closed) for h, x in zip(feet[..., 1].T, fore_aft.T, strict=True)]
     landed = all(phase is not None for phase in landings)
     phase = np.array(landings, float) if landed else foremost
     return Stride(period, phase % 1.0, amplitude, duty_factor(feet, closed), landed)
 
 
 def is_closed(fore_aft: ForeAft) -> bool:
-    """Do the ends of the clip meet in place and in velocity, so that its last frame is the first of the next round?"""
+    """Do the ends of the clip meet in place and roughly in velocity, so that its last frame is the first of the next round?
+
+    Velocities at the ends of quick strides are known only roughly; they tell a whole number of strides from a half.
+    """
     if len(fore_aft) < 5:
         return False
     slope = np.gradient(fore_aft, axis=0, edge_order=2)
-    reach, fastest = np.ptp(fore_aft, axis=0).max(), np.abs(slope).max()
-    meets = np.abs(fore_aft[-1] - fore_aft[0]).max() < 0.1 * reach
-    return bool(meets and np.abs(slope[-1] - slope[0]).max() < 0.5 * fastest)
+    reach, fastest = np.ptp(fore_aft, axis=0), np.abs(slope).max(0)
+    meets = np.linalg.norm(fore_aft[-1] - fore_aft[0]) <= 0.1 * np.linalg.norm(reach)
+    return bool(meets and np.linalg.norm(slope[-1] - slope[0]) <= 0.7 * np.linalg.norm(fastest))
 
 
 def stride_period(fore_aft: ForeAft, fps: float) -> float | None:
@@ -87,24 +92,25 @@ def stride_period(fore_aft: ForeAft, fps: float) -> float | None:
     return float(seconds / fine[_explained(fore_aft, fine).argmax()])
 
 
-def touch_down(height: Float[np.ndarray, " frame"], fps: float, period: float, closed: bool) -> float | None:
+def touch_down(
+    height: Float[np.ndarray, " frame"], fore_aft: Float[np.ndarray, " frame"], fps: float, period: float, closed: bool
+) -> float | None:
     """Time of landing / period, in [0, 1), the circular mean over strides; None if the foot does not land inside the clip."""
+    hover, forward = height - CONTACT_HEIGHT, _speed(fore_aft, closed)
     if closed:
-        height = height[:-1]
-    low = height < CONTACT_HEIGHT
-    before = np.roll(low, 1)
-    before[0] = low[-1] if closed else True
-    starts = np.flatnonzero(low & ~before)
+        hover, forward = hover[:-1], forward[:-1]
+    down = (hover < 0) & (forward <= 0)
+    before = np.roll(down, 1)
+    before[0] = down[-1] if closed else True
+    starts = np.flatnonzero(down & ~before)
     if not starts.size:
         return None
-    lengths = np.array([_run_length(low, start, closed) for start in starts.tolist()])
-    above, below = height[starts - 1], height[starts]
-    times = (starts - (CONTACT_HEIGHT - below) / (above - below)) / fps
-    # The round is as long as the clip where it is closed; a contact counts if none longer begins within half a stride.
+    lengths = np.array([_run_length(down, start, closed) for start in starts.tolist()])
+    times = np.maximum(_sinks_at(hover, starts), _sinks_at(forward, starts)) / fps
+    # A contact counts if none longer begins within half a stride.
     apart = np.abs(times[:, None] - times)
     if closed:
-        seconds = len(height) / fps
-        apart = np.minimum(apart, seconds - apart)
+        apart = np.minimum(apart, len(down) / fps - apart)
     beaten = ((apart < period / 2) & (lengths[:, None] < lengths)).any(1)
     return circular_mean(times[~beaten] / period)
 
@@ -172,6 +178,20 @@ def _basis(frame_count: int, cycles: np.ndarray) -> np.ndarray:
     time = np.broadcast_to(np.linspace(0, 1, frame_count), (len(cycles), frame_count))
     angle = 2 * np.pi * cycles[:, None] * time
     return np.stack((np.ones_like(time), time, np.cos(angle), np.sin(angle)), -1)
+
+
+def _speed(fore_aft: np.ndarray, closed: bool) -> np.ndarray:
+    """Central differences [ℓ per frame], around the seam of a closed clip."""
+    if closed:
+        round_ = np.concatenate((fore_aft[-2:-1], fore_aft, fore_aft[1:2]))
+        return (round_[2:] - round_[:-2]) / 2
+    return np.gradient(fore_aft)
+
+
+def _sinks_at(curve: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """The moment between the frame before each start and the start [frames] at which a curve passes zero, or has already."""
+    before, now = curve[starts - 1], curve[starts]
+    return np.where(before > 0, starts - now / np.where(before > 0, now - before, -1.0), starts - 1)
 
 
 def _run_length(low: np.ndarray, start: int, closed: bool) -> int:

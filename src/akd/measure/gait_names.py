@@ -52,11 +52,10 @@ def _biped(stride: Stride) -> str:
 
 
 def _nearest_quadruped(phase: np.ndarray) -> str | None:
-    # A gallop may lead with either side; the other templates are their own mirror images.
-    distance = {
-        name: min(phase_distance(legs, np.array(template)) for legs in (phase, phase[[1, 0, 3, 2]]))
-        for name, template in QUADRUPED.items()
-    }
+    distance = {name: phase_distance(phase, np.array(template)) for name, template in QUADRUPED.items()}
+    # A gallop may lead with either side in front and behind; the other templates are their own mirror images.
+    leads = ([1, 0, 2, 3], [0, 1, 3, 2], [1, 0, 3, 2])
+    distance["gallop"] = min(distance["gallop"], *(phase_distance(phase[lead], np.array(QUADRUPED["gallop"])) for lead in leads))
     nearest = min(distance, key=lambda name: distance[name])
     return nearest if distance[nearest] < FAR else None
 
