@@ -3,9 +3,9 @@
 import numpy as np
 from jaxtyping import Float
 
-from akd.creatures.footing import path
+from akd.creatures.footing import feet_centre, path
 from akd.creatures.stride import Stride
-from akd.creatures.perform import Choreography, Footing, Vectors
+from akd.creatures.perform import Choreography, Footing, Vectors, about
 from akd.creatures.puppet import Puppet
 
 HIGHEST_BOUNCE = 0.1
@@ -17,6 +17,8 @@ def choreography(puppet: Puppet, stride: Stride, footing: Footing, time: Float[n
     """The body's part of a gait at the given instants [s]."""
     cycle = time / stride.period
     place, heading = path(stride, time)
+    from_centre = puppet.skeleton.positions[0] - feet_centre(puppet)
+    place = place + about(1, heading) @ from_centre - from_centre
     rise, slope = _rise(puppet, stride, cycle)
     gait, style = stride.gait, stride.style
     to_side = _sided(puppet, cycle - stride.middle[:, None])

@@ -15,8 +15,8 @@ from skimage.measure import marching_cubes
 from akd.creatures.body import Tube
 from akd.creatures.remesh import collapse_short_edges, largest_component, neighbour_average
 
-GRID_NODES = 1_000_000
-VERTEX_BUDGET = 7_000
+GRID_NODES = 700_000
+VERTEX_BUDGET = 6_000
 FAR = 1e3
 
 
@@ -38,6 +38,8 @@ class Field(NamedTuple):
     """Width of the blend [ℓ]."""
     reach: Float[np.ndarray, " tube"]
     """Distance from the root at which blending has ended [ℓ]."""
+    ball: Float[np.ndarray, "tube 4"]
+    """Centre and radius of a ball around each tube."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +69,7 @@ class Surface:
 
 def field_of(tubes: tuple[Tube, ...], thinnest: float) -> Field:
     """Flatten tubes; nothing is thinner than the grid can hold."""
-    cones, first, roots, blends, reaches = [], [0], [], [], []
+    cones, first, roots, blends, reaches, balls = [], [0], [], [], [], []
     for index, tube in enumerate(tubes):
         widths, heights = np.maximum(tube.widths, thinnest), np.maximum(tube.heights, thinnest)
         for i in range(max(len(tube.centres) - 1, 1)):
@@ -80,8 +82,15 @@ def field_of(tubes: tuple[Tube, ...], thinnest: float) -> Field:
         roots.append(tube.centres[0])
         blends.append(max(tube.chain.blend * thick, 1e-6))
         reaches.append(3.0 * max(float(widths[0]), float(heights[0])))
+        balls.append(_ball(tube.centres, np.maximum(widths, heights)))
     columns = [np.array(column) for column in zip(*cones, strict=True)]
-    return Field(*columns, np.array(first), np.array(roots), np.array(blends), np.array(reaches))
+    return Field(*columns, np.array(first), np.array(roots), np.array(blends), np.array(reaches), np.array(balls))
+
+
+def _ball(centres: Float[np.ndarray, "section 3"], radii: Float[np.ndarray, " section"]) -> Float[np.ndarray, " 4"]:
+    """A ball that holds a whole tube."""
+    middle = (centres.min(0) + centres.max(0)) / 2
+    return np.append(middle, (np.linalg.norm(centres - middle, axis=1) + radii).max())
 
 
 def _across(along: Float[np.ndarray, " 3"]) -> tuple[Float[np.ndarray, " 3"], Float[np.ndarray, " 3"]]:
@@ -171,6 +180,10 @@ def at_points(field, points):  # type: ignore[no-untyped-def]
         x, y, z = points[p]
         total, closest = FAR, FAR
         for tube in range(len(field.blend)):
+            ball = field.ball[tube]
+            gap = np.sqrt((x - ball[0]) ** 2 + (y - ball[1]) ** 2 + (z - ball[2]) ** 2) - ball[3]
+            if gap > max(closest, total + field.blend[tube]):
+                continue
             own = FAR
             for c in range(field.first_cone[tube], field.first_cone[tube + 1]):
                 value = _cone_distance(

@@ -18,6 +18,11 @@ def path(stride: Stride, time: Instants) -> tuple[Float[np.ndarray, "frame 3"], 
     return np.stack((forward, np.zeros_like(time), aside), -1), angle
 
 
+def feet_centre(puppet: Puppet) -> Float[np.ndarray, " 3"]:
+    """The point on the ground about which a body turns."""
+    return np.mean([foot.centre for foot in puppet.feet], axis=0) * np.array([1.0, 0, 1.0])
+
+
 def walking_feet(puppet: Puppet, stride: Stride, time: Instants) -> Footing:
     """The feet of a gait at the given instants [s]."""
     feet = [_one_foot(puppet, number, stride, time) for number in range(len(puppet.feet))]
@@ -45,9 +50,9 @@ def ease(u: np.ndarray) -> np.ndarray:
 
 
 def arc(u: np.ndarray) -> np.ndarray:
-    """Up and down again: 0 at the ends, without velocity, 1 on the way, a little before the middle."""
+    """Up and down again: 0 and without velocity at the ends, quickly up, 1 a little before the middle."""
     u = np.clip(u, 0.0, 1.0) ** 0.9
-    return 16 * u**2 * (1 - u) ** 2
+    return (4 * u * (1 - u)) ** 1.4
 
 
 def through(keys: list[tuple[float, float]], at: np.ndarray) -> np.ndarray:
@@ -73,11 +78,11 @@ def _one_foot(puppet: Puppet, number: int, stride: Stride, time: Instants) -> tu
 
 def _print(puppet: Puppet, foot: Foot, stride: Stride, step: Instants, number: int) -> tuple[np.ndarray, Instants]:
     """Where the foot stands on its nth step: at mid-stance it is where it would be at rest, seen from the body."""
-    root = puppet.skeleton.positions[0] * np.array([1.0, 0, 1.0])
+    centre = feet_centre(puppet)
     place, heading = path(stride, (step + stride.middle[number]) * stride.period)
     at = foot.centre * np.array([1.0, 0, 1.0])
     at[2] = foot.side * _distance_from_middle(puppet, foot, stride.gait.width) if foot.side and not foot.leg.sprawls else at[2]
-    return root + place + about(1, heading) @ (at - root), heading
+    return centre + place + about(1, heading) @ (at - centre), heading
 
 
 def _distance_from_middle(puppet: Puppet, foot: Foot, width: float) -> float:
@@ -90,10 +95,10 @@ def _distance_from_middle(puppet: Puppet, foot: Foot, width: float) -> float:
 def _pitch(foot: Foot, stride: Stride, since: Instants) -> Instants:
     """Toes up at landing if the gait strikes so, flat, heel up at the end of stance and into the swing, level again."""
     gait, duty = stride.gait, stride.duty
-    long = min(foot.length / 0.15, 1.0)
+    long = min(foot.length / 0.2, 1.0)
     strike, rise = gait.strike * long, gait.heel_rise * (0.0 if foot.leg.sprawls else 1.0)
     keys = [
-        (0.0, strike), (0.15 * duty, 0.0), (0.7 * duty, 0.0), (duty, -rise * long),
+        (0.0, strike), (0.15 * duty, 0.0), (0.7 * duty, 0.0), (duty, -min(rise, 0.5) * long),
         (duty + 0.3 * (1 - duty), -1.5 * rise), (duty + 0.8 * (1 - duty), 0.8 * strike), (1.0, strike),
     ]  # fmt: skip
     return through(keys, since)

@@ -33,7 +33,9 @@ def random_stream(seed: int, purpose: int) -> np.random.Generator:
 def draw(plan: Plan, seed: int) -> Individual:
     """The individual that a seed stands for."""
     shape, dress = random_stream(seed, 0), random_stream(seed, 1)
-    traits = {name: float(np.exp(_spread(shape) * reach)) for name, reach in sorted(plan.ranges().items())}
+    traits = {
+        name: plan.typical.get(name, 1.0) * float(np.exp(_spread(shape) * reach)) for name, reach in sorted(plan.ranges().items())
+    }
     tilts = {chain.name: float(np.deg2rad(chain.tilt * _spread(shape))) for chain in plan.chains if chain.tilt}
     chains = frozenset(chain.name for chain in plan.chains if dress.random() < chain.chance)
     palette = _mixed_palette(plan, dress)

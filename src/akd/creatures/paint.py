@@ -11,7 +11,7 @@ from akd.creatures.flesh import Surface
 from akd.creatures.individual import Individual, random_stream
 from akd.creatures.remesh import neighbour_average
 
-SHARP = ("eye", "white", "pupil", "nose", "glint")
+SHARP = ("eye", "white", "pupil", "nose", "iris", "teeth")
 """Colours that do not run into their surroundings."""
 
 

@@ -88,6 +88,8 @@ class Plan:
     markings: tuple[Marking, ...] = ()
     traits: dict[str, float] = field(default_factory=dict)
     """Ranges that differ from ``TRAITS``."""
+    typical: dict[str, float] = field(default_factory=dict)
+    """Traits whose middle is not one: a child is a human with a large head."""
     main_color: str = "coat"
     """The palette name that a colour word in a sentence refers to."""
 
@@ -104,6 +106,10 @@ class Plan:
         new = {chain.name: chain for chain in chains}
         kept = tuple(new.pop(chain.name, chain) for chain in self.chains)
         return replace(self, chains=kept + tuple(new.values()))
+
+    def without(self, *names: str) -> "Plan":
+        """The plan without the chains whose names begin like one of these."""
+        return replace(self, chains=tuple(chain for chain in self.chains if not chain.name.startswith(names)))
 
 
 def _thicker(chain: Chain, factor: float) -> Chain:

@@ -13,6 +13,8 @@ from akd.skeleton import Kind, Limb, Skeleton
 
 SOLE_SHARE = 0.3
 """A joint that moves at least this share of the sole carries the foot: heel and ball belong to the ankle, a paw to the toe."""
+SOLE_SAMPLES = 32
+"""Vertices of a sole that are looked at besides those on its outline: toes that bend make new lowest points."""
 LOW = 0.25
 """Vertices of a leg below this height can come to touch the ground when the foot tilts [ℓ]."""
 _known: "WeakKeyDictionary[Rig, Puppet]" = WeakKeyDictionary()
@@ -174,7 +176,10 @@ def _outline(rig: Rig, limb: Limb, joints: tuple[int, ...], sole: Int[np.ndarray
     own = np.union1d(own, sole)
     tilt, turn = np.meshgrid(np.radians((0, 15, 30, 50, 75)), np.arange(8) * np.pi / 4)
     fan = np.stack((np.sin(tilt) * np.cos(turn), -np.cos(tilt), np.sin(tilt) * np.sin(turn)), -1).reshape(-1, 3)
-    return np.unique(own[np.argmax(rig.mesh.vertices[own] @ fan.T, axis=0)]) if own.size else own
+    if not own.size:
+        return own
+    hull = own[np.argmax(rig.mesh.vertices[own] @ fan.T, axis=0)]
+    return np.union1d(hull, sole[:: max(len(sole) // SOLE_SAMPLES, 1)])
 
 
 def _arm(skeleton: Skeleton, limb: Limb) -> Arm:

@@ -14,8 +14,8 @@ def largest_component(
     """Drop everything that does not hang together with the bulk of the surface."""
     links = sp.coo_matrix((np.ones(2 * len(faces)), (faces[:, :2].ravel("F"), faces[:, 1:].ravel("F"))), (len(vertices),) * 2)
     _, label = sp.csgraph.connected_components(links, directed=False)
-    keep = label[faces[:, 0]] == np.bincount(label).argmax()
-    return _compact(vertices, faces[keep])
+    faces = faces[label[faces[:, 0]] == np.bincount(label).argmax()]
+    return _compact(vertices, faces)
 
 
 def neighbour_average(faces: Int[np.ndarray, "face 3"], count: int) -> sp.csr_matrix:
@@ -33,20 +33,20 @@ def collapse_short_edges(
     """Shorten the list of triangles until edges are about as long as wanted, or longer if the budget demands it."""
     wanted = edge_length(vertices)
     wanted = wanted * max(1.0, np.sqrt(_expected_vertices(vertices, faces, wanted) / budget))
-    for _ in range(14):
+    for _ in range(12):
         before = len(faces)
-        border = _border_vertices(faces, len(vertices))
-        edges = np.unique(np.sort(faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1), axis=0)
+        edges, faces_beside = _edges(faces, len(vertices))
+        border = np.zeros(len(vertices), bool)
+        border[edges[faces_beside == 1]] = True
         length = np.linalg.norm(vertices[edges[:, 0]] - vertices[edges[:, 1]], axis=1) / wanted[edges].mean(1)
-        short = np.flatnonzero(length < 0.8)
+        short = np.flatnonzero(length < 0.85)
         short = short[np.argsort(length[short], kind="stable")]
         ring_start, ring = _faces_around(faces, len(vertices))
         vertices, faces, wanted = vertices.copy(), faces.copy(), wanted.copy()
         _collapse(vertices, faces, wanted, edges[short], border, ring_start, ring)
         faces = faces[faces[:, 0] >= 0]
-        used = np.unique(faces)
-        wanted = wanted[used]
-        vertices, faces = _compact(vertices, faces)
+        packed, faces = _compact(np.column_stack((vertices, wanted)), faces)
+        vertices, wanted = packed[:, :3], packed[:, 3]
         if len(faces) > 0.995 * before:
             break
     return vertices, faces
@@ -61,17 +61,16 @@ def _expected_vertices(vertices: np.ndarray, faces: np.ndarray, wanted: np.ndarr
 
 def _compact(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Leave out vertices that no face uses."""
-    used, inverse = np.unique(faces, return_inverse=True)
-    return vertices[used], inverse.reshape(-1, 3)
+    used = np.zeros(len(vertices), bool)
+    used[faces] = True
+    return vertices[used], (np.cumsum(used) - 1)[faces]
 
 
-def _border_vertices(faces: np.ndarray, count: int) -> np.ndarray:
-    """Is a vertex on the open border of the half surface?"""
-    edges = np.sort(faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1)
-    unique, times = np.unique(edges, axis=0, return_counts=True)
-    border = np.zeros(count, bool)
-    border[unique[times == 1]] = True
-    return border
+def _edges(faces: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Every edge once, smaller vertex first, and how many faces lie beside it."""
+    ends = faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
+    keys, faces_beside = np.unique(ends.min(1) * count + ends.max(1), return_counts=True)
+    return np.column_stack((keys // count, keys % count)), faces_beside
 
 
 def _faces_around(faces: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,5 +1,7 @@
 """People and what is built like them."""
 
+from dataclasses import replace
+
 from akd.creatures.plan import Chain, Plan
 from akd.creatures.plan import Section as S
 
@@ -48,4 +50,67 @@ HUMAN = Plan(
     ),
     traits={"leg": 0.06, "body": 0.06, "neck": 0.06, "head": 0.05, "girth": 0.14, "size": 0.1},
     main_color="shirt",
+)
+
+CHILD = replace(
+    HUMAN, name="child", traits=HUMAN.traits | {"girth": 0.1},
+    typical={"head": 1.3, "leg": 0.82, "body": 0.84, "arm": 0.78, "limb": 0.92, "girth": 0.9, "size": 0.74},
+)
+
+ASTRONAUT = replace(
+    HUMAN.without("hair", "ear", "nose", "eye", "mouth").with_chains(
+        Chain("head", "neck", "head", (
+            S("head", 1, 152, 0, 12, 12), S("", 1.5, 159, 0, 17, 17), S("", 1.5, 167, 0, 17, 17), S("", 1, 171, 0, 14, 14),
+        ), "head", color="suit", blend=0.3),
+        Chain("visor", "head", "head", (S("", 9, 163.5, 0, 12, 11),), color="visor", blend=0.1),
+        Chain("pack", "chest", "body", (S("", -15, 108, 0, 14, 8), S("", -17, 124, 0, 15, 9), S("", -15, 142, 0, 13, 7)), color="trim", blend=0.15),
+        Chain("panel", "chest", "body", (S("", 12, 124, 0, 7, 3.5), S("", 12, 130, 0, 7, 3.5)), color="trim", blend=0.15),
+        Chain("button", "chest", "body", (S("", 16, 128, 3, 1.9, 1.9),), color="accent", paired=True, flesh=False),
+    ).reshaped({"spine": 1.28, "arm": 1.5, "leg": 1.3, "thumb": 1.3, "neck": 1.6, "heel": 1.3}), name="astronaut",
+    palettes=(
+        {"suit": "#e9e8e4", "trim": "#b9bcc2", "visor": "#2b3a55", "accent": "#d8572a", "shirt": "#ecebe7", "trousers": "#e6e5e1", "skin": "#e6e5e1",
+         "shoes": "#8b8f96"},
+        {"suit": "#e08a3a", "trim": "#5a5f68", "visor": "#1f2630", "accent": "#3a86c8", "shirt": "#e08a3a", "trousers": "#d98436", "skin": "#d98436",
+         "shoes": "#44484f"},
+        {"suit": "#cfd6dd", "trim": "#6d7f94", "visor": "#c8952e", "accent": "#c43a34", "shirt": "#d3dae1", "trousers": "#c8d0d8", "skin": "#c8d0d8",
+         "shoes": "#5d6a7a"},
+    ),
+    traits=HUMAN.traits | {"girth": 0.08, "limb": 0.06},
+)
+
+ROBOT = Plan(
+    "robot", 0.01,
+    chains=(
+        Chain("spine", "", "body", (
+            S("", 0, 84, 0, 15, 13), S("hips", 0, 90, 0, 17, 14), S("", 0, 96, 0, 15, 12), S("spine_1", 0, 100, 0, 9, 9, "joint"),
+            S("", 0, 106, 0, 9, 9), S("spine_2", 0, 110, 0, 20, 15, "coat"), S("chest", 0, 124, 0, 26, 19), S("", 0, 140, 0, 27, 19), S("", 0, 147, 0, 20, 14),
+        ), "spine"),
+        Chain("core", "chest", "body", (S("", 19, 130, 0, 6.5, 3.5),), color="light", blend=0.1),
+        Chain("plate", "chest", "body", (S("", 17, 119, 0, 11, 3), S("", 17, 116, 0, 10, 3)), color="trim", blend=0.1),
+        Chain("neck", "chest", "neck", (S("neck", 0, 150, 0, 6.5), S("", 0, 157, 0, 6.5)), "neck", color="joint", blend=0.2),
+        Chain("head", "neck", "head", (S("head", 0, 157, 0, 12, 11), S("", 0, 161, 0, 16, 14.5), S("", 0, 173, 0, 16, 14.5), S("", 0, 179, 0, 11, 10)), "head", blend=0.15),
+        Chain("visor", "head", "head", (S("", 11, 168.5, -0.1, 11.5, 6), S("", 11.5, 168.5, 0, 11.5, 6)), color="dark", blend=0.1),
+        Chain("eye", "head", "head", (S("", 17, 168.8, 4.8, 2.4),), paired=True, color="light", blend=0.1),
+        Chain("earpiece", "head", "head", (S("", 0, 167, 15, 5, 5), S("", 0, 167, 18.5, 4.5, 4.5)), paired=True, color="trim", blend=0.1),
+        Chain("antenna", "head", "head", (S("", 0, 178, 0, 3, 3, "trim"), S("", -1, 188, 0, 1.7, 1.7), S("", -1.4, 193, 0, 3.2, 3.2, "light"), S("", -1.5, 194, 0, 3.2, 3.2)), blend=0.3, chance=0.7),
+        Chain("arm", "chest", "arm", (
+            S("*_shoulder", 0, 139, 20, 9, 9, "joint"), S("*_upper_arm", 0, 138, 31, 10.5, 10.5, "coat"), S("", -0.5, 131, 36, 9), S("", -1, 124, 39.5, 6, None, "joint"),
+            S("*_forearm", -1, 114, 44, 6.4), S("", -0.5, 108, 46.5, 8.8, None, "trim"), S("", 1, 94, 52, 9.6), S("*_hand", 2, 88, 54, 6, None, "joint"),
+            S("", 3, 81, 56.5, 6.5, 8, "coat"), S("", 4, 73, 59, 5.2, 6.4),
+        ), "arm", paired=True, blend=0.25),
+        Chain("thumb", "*_hand", "arm", (S("", 6.5, 83, 54, 3.2), S("", 12.5, 76.5, 56, 2.8)), paired=True, blend=0.3),
+        Chain("leg", "hips", "leg", (
+            S("*_thigh", 0, 86, 11, 8.5, 8.5), S("", 0, 76, 13, 9.5, 10), S("", 0.5, 62, 14, 8.6, 9), S("", 0.8, 55, 14.4, 6.4, 6.4, "joint"),
+            S("*_shin", 1, 49, 14.6, 6.6, 6.6), S("", 0.5, 43, 14.8, 9, 9.4, "trim"), S("", -0.5, 24, 15, 10.5, 11), S("", -1, 17, 15, 8.4, 8.4),
+            S("*_foot", -1, 11.5, 15, 7, 7, "joint"), S("", 1, 6.5, 15.2, 9, 8.6, "coat"), S("*_toes", 12, 5, 15.6, 9.6, 7.4), S("", 20, 4, 15.8, 8.4, 5.6),
+        ), "leg", paired=True, blend=0.25),
+        Chain("heel", "*_foot", "leg", (S("", -6, 5, 15, 8, 7),), paired=True),
+    ),
+    palettes=(
+        {"coat": "#c9ccd1", "trim": "#5f87b8", "joint": "#43474e", "dark": "#1a1d23", "light": "#4fd6e8"},
+        {"coat": "#d9a52a", "trim": "#4a4d53", "joint": "#33363b", "dark": "#16181b", "light": "#f2f0e0"},
+        {"coat": "#b5443a", "trim": "#d8d4cc", "joint": "#3d3a3a", "dark": "#1b1818", "light": "#ffd84a"},
+        {"coat": "#6f8f7a", "trim": "#c7b68a", "joint": "#3a423c", "dark": "#161a17", "light": "#f08a3a"},
+    ),
+    traits={"leg": 0.1, "body": 0.08, "head": 0.15, "girth": 0.15, "arm": 0.08},
 )

@@ -1,0 +1,147 @@
+"""What a body can do without going anywhere: stand, look around, turn, crouch, sit, eat. All feet stay planted."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from akd.creatures.carriage import choreography, spread, tail_wave
+from akd.creatures.cue import Action, Cue, lasting, still, vectors, wave
+from akd.creatures.dances import DANCES, relaxed_arms
+from akd.creatures.fights import FIGHTS
+from akd.creatures.footing import feet_centre, through, walking_feet
+from akd.creatures.gait_table import gait_for
+from akd.creatures.jump import JUMP
+from akd.creatures.perform import Choreography
+from akd.creatures.puppet import Puppet
+from akd.creatures.stride import Stride, longest_stride
+
+LARGEST_SITTER = 0.75
+"""Animals with longer legs than this do not sit like dogs [m]: horses and elephants cannot."""
+
+
+def idle(body: Puppet, cue: Cue) -> Choreography:
+    """Breathing, shifting weight, a slow look and a slow tail."""
+    u, k = cue.u, cue.amount
+    half = np.mean([abs(foot.centre[2]) for foot in body.feet]) if body.feet else 0.0
+    shift = vectors(u, y=0.004 * k * wave(u, 2) - 0.012, z=0.12 * k * half * cue.side * wave(u))
+    lean = vectors(u, x=-0.012 * k * cue.side * wave(u))
+    bends = spread(body.spine, vectors(u, z=0.012 * k * wave(u, 2)))
+    bends |= spread(body.neck, vectors(u, y=0.1 * k * wave(u, 1, 0.2), z=0.03 * k * wave(u, 2)))
+    return replace(still(body, cue), shift=shift, lean=lean, bends=bends | _slow_tail(body, cue), arms=relaxed_arms(body, cue))
+
+
+def look(body: Puppet, cue: Cue) -> Choreography:
+    """To one side, to the other, and ahead again."""
+    turn = cue.side * cue.amount * through([(0, 0), (0.22, 0.75), (0.4, 0.75), (0.62, -0.75), (0.8, -0.75), (1, 0)], cue.u)
+    up = cue.amount * through([(0, 0), (0.25, 0.12), (0.5, -0.05), (0.75, 0.12), (1, 0)], cue.u)
+    quiet = idle(body, replace(cue, amount=0.3 * cue.amount))
+    bends = quiet.bends | spread(body.neck, vectors(cue.u, y=0.85 * turn, z=up)) | spread(body.spine, vectors(cue.u, y=0.15 * turn))
+    return replace(quiet, bends=bends)
+
+
+def turn(body: Puppet, cue: Cue) -> Choreography:
+    """One round of steps on the spot, as far around as the legs allow."""
+    gait = gait_for("walk", len(body.feet))
+    arm = max(float(np.linalg.norm(foot.centre - feet_centre(body), ord=2)) for foot in body.feet)
+    angle = min(0.5 * longest_stride(body, gait, gait.duty) / max(arm, 0.2), 0.8) * min(cue.amount, 1.1)
+    stride = Stride(gait, np.array(gait.phases[len(body.feet)]), gait.duty, 1.0, 0.0, -cue.side * angle)
+    return choreography(body, stride, walking_feet(body, stride, cue.u), cue.u)
+
+
+def crouch(body: Puppet, cue: Cue) -> Choreography:
+    """Down, wait, up."""
+    down = through([(0, 0), (0.3, 1), (0.65, 1), (1, 0)], cue.u)
+    depth = min(0.45 * cue.amount, *(0.75 * (1 - foot.leg.shortest / foot.leg.longest) for foot in body.feet))
+    tilt = 0.5 * body.is_upright * down
+    bends = spread(body.spine, vectors(cue.u, z=-0.5 * tilt))
+    quiet = still(body, cue)
+    return replace(
+        quiet, shift=vectors(cue.u, x=-0.05 * down * body.is_upright, y=-depth * down - 0.005), lean=vectors(cue.u, z=-0.5 * tilt),
+        bends=bends | _slow_tail(body, cue, -0.5 * depth * down), arms=relaxed_arms(body, cue, forward=0.6 * down), gaze=0.8,
+    )  # fmt: skip
+
+
+def sit(body: Puppet, cue: Cue) -> Choreography:
+    """Rump down, fore legs straight, and up again: the trunk turns about the shoulders."""
+    down = through([(0, 0), (0.3, 1), (0.7, 1), (1, 0)], cue.u)
+    rest = body.skeleton.positions
+    shoulder, hip = (np.mean([rest[foot.leg.hip] for foot in body.feet if foot.order == order], axis=0) for order in (0, 1))
+    shortest = max(foot.leg.shortest for foot in body.feet if foot.order == 1)
+    low = max(0.42, shortest + 0.1) / cue.amount**0.3
+    angles = np.linspace(0, 0.95, 96)
+    heights = shoulder[1] + np.sin(angles) * (hip - shoulder)[0] + np.cos(angles) * (hip - shoulder)[1]
+    angle = float(angles[np.argmax(heights < low)]) if (heights < low).any() else float(angles[-1])
+    pitch = angle * down
+    to_root = (rest[0] - shoulder) * np.array([1.0, 1.0, 0.0])
+    cos, sin = np.cos(pitch), np.sin(pitch)
+    shift = vectors(cue.u, cos * to_root[0] - sin * to_root[1] - to_root[0], sin * to_root[0] + cos * to_root[1] - to_root[1] - 0.005)
+    bends = spread(body.neck, vectors(cue.u, y=0.3 * cue.side * down * wave(cue.u, 2))) | _slow_tail(body, cue, -1.1 * pitch)
+    return replace(still(body, cue), shift=shift, lean=vectors(cue.u, z=pitch), bends=bends, gaze=0.9)
+
+
+def eat(body: Puppet, cue: Cue) -> Choreography:
+    """Head down to the ground, a few bites, head up."""
+    down = through([(0, 0), (0.25, 1), (0.8, 1), (1, 0)], cue.u)
+    bites = 0.06 * cue.amount * down * wave(cue.u, 5)
+    reach = _neck_reach(body)
+    bends = spread(body.neck, vectors(cue.u, z=-reach * down + bites)) | spread(body.spine, vectors(cue.u, z=-0.1 * down))
+    return replace(still(body, cue), shift=vectors(cue.u, y=-0.01 - 0.03 * down), bends=bends | _slow_tail(body, cue), gaze=0.0)
+
+
+def _neck_reach(body: Puppet) -> float:
+    """How far the neck can bend down before the snout touches the ground [rad], at most 1.5."""
+    rest, neck = body.skeleton.positions, body.neck
+    chain = np.concatenate((rest[list(neck)], body.skeleton.tails[[neck[-1]]]))
+    bones = np.diff(chain, axis=0)
+    direction, length = np.arctan2(bones[:, 1], bones[:, 0]), np.hypot(bones[:, 0], bones[:, 1])
+    share = np.arange(1, len(bones) + 1) / len(bones)
+    angles = np.linspace(0.2, 1.5, 66)
+    ends = chain[0, 1] + (length * np.sin(direction - angles[:, None] * share)).sum(1)
+    low = ends < 0.2
+    return float(angles[np.argmax(low)] if low.any() else angles[-1])
+
+
+def _slow_tail(body: Puppet, cue: Cue, pitch: np.ndarray | float = 0.0) -> dict[int, np.ndarray]:
+    return {joint: bend for tail in body.tails for joint, bend in tail_wave(tail, 2 * cue.u, 0.2 * cue.amount, pitch).items()}
+
+
+def _stands(body: Puppet) -> bool:
+    return len(body.feet) > 0
+
+
+def _looks(body: Puppet) -> bool:
+    return bool(body.feet and body.neck)
+
+
+def _turns(body: Puppet) -> bool:
+    return bool(body.pairs) and len(body.feet) in (2, 4, 6, 8)
+
+
+def _folds(body: Puppet) -> bool:
+    return _stands(body) and all(foot.leg.shortest < 0.8 * foot.leg.longest for foot in body.feet)
+
+
+def _sits(body: Puppet) -> bool:
+    if len(body.feet) != 4 or not body.pairs or body.rig.leg_metres > LARGEST_SITTER:
+        return False
+    return all(foot.leg.shortest < 0.55 and not foot.leg.sprawls for foot in body.feet if foot.order == 1)
+
+
+def _grazes(body: Puppet) -> bool:
+    return _looks(body) and not body.is_upright and len(body.neck) > 1
+
+
+ACTIONS: dict[str, Action] = {
+    action.name: action
+    for action in (
+        Action("idle", lasting(4.0), _stands, "legs to stand on", idle),
+        Action("look", lasting(3.2), _looks, "a neck or head", look),
+        Action("turn", lasting(0.9), _turns, "two, four, six or eight legs in pairs", turn),
+        Action("crouch", lasting(2.4), _folds, "legs with knees", crouch),
+        Action("sit", lasting(3.6), _sits, "four legs under the body, the hind ones able to fold, and a body no larger than a bear's", sit),
+        Action("eat", lasting(4.0), _grazes, "a neck that reaches for the ground", eat),
+        JUMP,
+        *FIGHTS,
+        *DANCES,
+    )
+}
