@@ -1,6 +1,5 @@
 """Animations of a glTF file, sampled at any times."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -8,11 +7,12 @@ from jaxtyping import Float, Int
 
 from akd.errors import AkdError
 from akd.files.gltf_document import GltfDocument, accessor
-from akd.files.gltf_json import Entry
+from akd.files.gltf_json import Entry, shortened
 from akd.files.gltf_nodes import MAX_COORDINATE, NodeTree, chained, composed, tree_levels, unique_names, unit_quaternions
 from akd.rig import Clip
 
 MAX_SECONDS = 3600.0
+MAX_KEYS = 2**24
 WIDTHS = {"translation": 3, "rotation": 4, "scale": 3}
 
 
@@ -46,55 +46,72 @@ class ClipSampler:
     def __call__(self, name: str, times: np.ndarray) -> np.ndarray:
         """Frame × bone × 4 × 4; before the first and after the last key the pose holds."""
         if name not in self.tracks:
-            raise AkdError(f"{self.document.path.name} has no clip named {name!r}, only {', '.join(self.tracks) or 'none'}.")
+            known = shortened(", ".join(self.tracks))
+            raise AkdError(f"{self.document.path.name} has no clip named {name!r}; it has {len(self.tracks)}: {known}.")
         seconds = np.atleast_1d(np.asarray(times, float))
-        needed = sorted({ancestor for bone in self.bones for ancestor in self.tree.ancestors(bone)})
+        needed = sorted({above for bone in self.bones for above in self.tree.ancestors(bone)})
         place = {node: i for i, node in enumerate(needed)}
-        local = np.broadcast_to(self.tree.local[needed], (len(seconds), len(needed), 4, 4)).copy()
-        for node, tracks in self._by_node(name).items():
-            if node in place:
-                local[:, place[node]] = self._local(node, tracks, seconds)
         parents = np.array([place.get(int(self.tree.parents[node]), -1) for node in needed], int)
+        tracks = [track for track in self.tracks[name] if track.node in place]
+        moving = sorted({track.node for track in tracks})
+        local = np.broadcast_to(self.tree.local[needed], (len(seconds), len(needed), 4, 4)).copy()
         with np.errstate(all="ignore"):
+            local[:, [place[node] for node in moving]] = self._local(moving, tracks, seconds)
             world = chained(local, parents, tree_levels(parents))[:, [place[bone] for bone in self.bones]]
         if not np.all(np.abs(world) < MAX_COORDINATE):
             raise AkdError(f"Clip {name!r} of {self.document.path.name} has values that are not finite; please export it again.")
         return world
 
-    def _by_node(self, name: str) -> dict[int, list[Track]]:
-        grouped: dict[int, list[Track]] = {}
-        for track in self.tracks[name]:
-            grouped.setdefault(track.node, []).append(track)
-        return grouped
-
-    def _local(self, node: int, tracks: list[Track], seconds: np.ndarray) -> Float[np.ndarray, "frame 4 4"]:
-        """Local matrices of a node that moves."""
-        tree, frames = self.tree, len(seconds)
-        parts = {"translation": tree.translation[node], "rotation": tree.rotation[node], "scale": tree.scale[node]}
-        parts = {path: np.broadcast_to(value, (frames, len(value))) for path, value in parts.items()}
+    def _local(self, nodes: list[int], tracks: list[Track], seconds: np.ndarray) -> Float[np.ndarray, "frame moving 4 4"]:
+        """Local matrices of the nodes that move; what has no track keeps its default."""
+        column = {node: i for i, node in enumerate(nodes)}
+        defaults = {"translation": self.tree.translation, "rotation": self.tree.rotation, "scale": self.tree.scale}
+        parts = {path: np.tile(values[nodes], (len(seconds), 1, 1)) for path, values in defaults.items()}
         for track in tracks:
-            parts[track.path] = sample_track(track, accessor(self.document, track.output), seconds)
+            parts[track.path][:, column[track.node]] = sample_track(track, accessor(self.document, track.output), seconds)
         return composed(parts["translation"], unit_quaternions(parts["rotation"]), parts["scale"])
+
+
+class KeyTimes:
+    """Key times by accessor, each read once; many tracks share them."""
+
+    def __init__(self, document: GltfDocument) -> None:
+        self._document = document
+        self._known: dict[int, tuple[Float[np.ndarray, " key"], Int[np.ndarray, " key"]]] = {}
+        self._total = 0
+
+    def __call__(self, index: int) -> tuple[Float[np.ndarray, " key"], Int[np.ndarray, " key"]]:
+        """Increasing times [s], and the file's index of each, should they not be in order there."""
+        if index not in self._known:
+            times = accessor(self._document, index)
+            if times.ndim != 1 or not len(times) or not np.all(np.isfinite(times)):
+                name = self._document.path.name
+                raise AkdError(f"Accessor {index} of {name} holds no usable key times; please export the file again.")
+            order = np.argsort(times, kind="stable")
+            self._known[index] = times[order].astype(float), order
+            self._total += len(order)
+            if self._total > MAX_KEYS:
+                raise AkdError(f"The clips of {self._document.path.name} have more than {MAX_KEYS} keys; please resample them.")
+        return self._known[index]
 
 
 def read_clips(
     document: GltfDocument, tree: NodeTree, notes: list[str]
 ) -> tuple[tuple[Clip, ...], dict[str, tuple[Track, ...]]]:
     """The clips and their tracks; key values are left in the file until a clip is sampled."""
-    key_times: dict[int, np.ndarray] = {}
-
-    def times(index: int) -> np.ndarray:
-        if index not in key_times:
-            key_times[index] = _key_times(document, index)
-        return key_times[index]
-
+    key_times = KeyTimes(document)
     clips, tracks, morphing = [], {}, 0
     entries = list(document.root.items("animations"))
     names = unique_names(entry.text("name", "") or f"clip{index}" for index, entry in enumerate(entries))
     for name, entry in zip(names, entries, strict=True):
-        found = [_track(entry, channel, times, len(tree.names)) for channel in entry.items("channels")]
-        moving = tuple(track for track in found if track is not None)
-        morphing += any(channel.child("target").text("path", "") == "weights" for channel in entry.items("channels"))
+        targets = [(channel, channel.child("target")) for channel in entry.items("channels")]
+        paths = [target.text("path", "") for _, target in targets]
+        moving = tuple(
+            _track(entry, channel, target, path, key_times, len(tree.names))
+            for (channel, target), path in zip(targets, paths, strict=True)
+            if path in WIDTHS and "node" in target
+        )
+        morphing += "weights" in paths
         duration = max((float(track.times[-1]) for track in moving), default=0.0)
         if duration > MAX_SECONDS:
             notes.append(f"Clip {name!r} lasts {duration:.3g} s, more than {MAX_SECONDS:g} s, and was left out.")
@@ -150,23 +167,11 @@ def _slerp(first: np.ndarray, second: np.ndarray, part: np.ndarray) -> np.ndarra
     return first_part * first + np.where(close, part, np.sin(part * angle) / safe) * second
 
 
-def _track(entry: Entry, channel: Entry, times: Callable[[int], np.ndarray], nodes: int) -> Track | None:
-    """A channel as a track; None if it moves no node."""
-    target = channel.child("target")
-    path = target.text("path", "")
-    if path not in WIDTHS or "node" not in target:
-        return None
+def _track(entry: Entry, channel: Entry, target: Entry, path: str, key_times: KeyTimes, nodes: int) -> Track:
+    """A channel that moves a node."""
     sampler = entry.item("samplers", channel.whole("sampler"))
     interpolation = sampler.text("interpolation", "LINEAR")
     if interpolation not in ("LINEAR", "STEP", "CUBICSPLINE"):
         sampler.fail("interpolation", "LINEAR, STEP or CUBICSPLINE")
-    keys = times(sampler.whole("input"))
-    order = np.argsort(keys, kind="stable")
-    return Track(target.whole("node", below=nodes), path, keys[order], sampler.whole("output"), interpolation, order)
-
-
-def _key_times(document: GltfDocument, index: int) -> Float[np.ndarray, " key"]:
-    times = accessor(document, index)
-    if times.ndim != 1 or not len(times) or not np.all(np.isfinite(times)):
-        raise AkdError(f"Accessor {index} of {document.path.name} holds no usable key times; please export the file again.")
-    return times.astype(float)
+    times, order = key_times(sampler.whole("input"))
+    return Track(target.whole("node", below=nodes), path, times, sampler.whole("output"), interpolation, order)

@@ -2,6 +2,7 @@
 
 import warnings
 from io import BytesIO
+from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float, Int, UInt8
@@ -27,6 +28,8 @@ def read_image(document: GltfDocument, index: int) -> UInt8[np.ndarray, "height 
     entry = document.root.item("images", index)
     embedded = "bufferView" in entry
     source = bytes(view_bytes(document, entry.whole("bufferView"))) if embedded else uri_target(entry.text("uri"), document.path)
+    if isinstance(source, Path) and not source.is_file():
+        raise UnreadableImage(f"{entry.label} is the file {source.name}, which is not there; please put it beside the model.")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import takewhile
 
 import numpy as np
 from jaxtyping import Float
@@ -12,11 +13,13 @@ from akd.files.gltf_document import GltfDocument
 from akd.files.gltf_json import Entry
 from akd.files.gltf_materials import Surface
 from akd.files.gltf_nodes import NodeTree
-from akd.files.gltf_primitives import MAX_VERTICES, Primitive, read_primitives
+from akd.files.gltf_primitives import MAX_VERTICES, Primitive, element_count, read_primitives
 from akd.files.gltf_skins import Skin
 from akd.files.gltf_weights import nearest, repaired_influences
 from akd.mesh import Mesh
 
+MAX_FACES = 2**24
+MAX_ELEMENTS = 2**27  # read from the file: attributes of vertices, corners of faces
 MAX_WEIGHTS = 2**27  # of the dense table vertex × bone: one gigabyte
 
 
@@ -39,19 +42,22 @@ def mesh_instances(document: GltfDocument, tree: NodeTree, surfaces: list[Surfac
     if len(visible) < len(wearing):
         notes.append(f"{len(wearing) - len(visible)} meshes are not in the scene that the file shows and were left out.")
     known: dict[tuple[int, tuple[float, ...]], list[Primitive]] = {}
-    instances, total = [], 0
+    instances, elements, sizes = [], 0, np.zeros(2, int)
     for index in visible:
         mesh = document.root.item("meshes", entries[index].whole("mesh"))
         morph = _morph_weights(entries[index], mesh)
         key = (entries[index].whole("mesh"), morph)
         if key not in known:
+            elements += element_count(document, mesh)
+            if elements > MAX_ELEMENTS:
+                raise AkdError(f"The meshes of {document.path.name} have over {MAX_ELEMENTS} elements; please simplify them.")
             known[key] = read_primitives(document, mesh, list(morph), surfaces, notes)
             if any(morph):
                 notes.append(f"{mesh.label} is shaped by {np.count_nonzero(morph)} morph targets; they were added as they stand.")
         skin = entries[index].whole("skin", below=document.root.count("skins")) if "skin" in entries[index] else None
-        total += sum(len(primitive.vertices) for primitive in known[key])
-        if total > MAX_VERTICES:
-            raise AkdError(f"{document.path.name} has more than {MAX_VERTICES} vertices; please simplify the mesh.")
+        sizes += np.sum([(len(primitive.vertices), len(primitive.faces)) for primitive in known[key]], axis=0, dtype=int)
+        if np.any(sizes > (MAX_VERTICES, MAX_FACES)):
+            raise AkdError(f"{document.path.name} has over {sizes[0]} vertices and {sizes[1]} faces; please simplify the mesh.")
         instances.append(Instance(index, skin, known[key]))
     return instances
 
@@ -101,9 +107,10 @@ def _place_rigid(
     if node in bones.carriers:
         bone = bones.carriers[node]
         table[:, bone] = 1
-        world = rest[bone]
-        for step in reversed([above for above in tree.ancestors(node)][: tree.depth[node] - tree.depth[bones.nodes[bone]]]):
-            world = world @ tree.local[step]
+        below = np.eye(4)
+        for step in takewhile(lambda above: above != bones.nodes[bone], tree.ancestors(node)):
+            below = tree.local[step] @ below
+        world = rest[bone] @ below
     return primitive.vertices @ world[:3, :3].T + world[:3, 3], bool(np.linalg.det(world[:3, :3]) < 0)
 
 

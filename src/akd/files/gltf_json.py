@@ -31,35 +31,40 @@ class Entry:
 
     def whole(self, key: str, default: int | None = None, below: int = 2**40) -> int:
         """A whole number in [0, below)."""
-        value = default if key not in self else _as_whole(self.fields[key])
+        value = self.fields.get(key)
+        value = default if value is None else value if type(value) is int else _as_whole(value)
         if value is None or not 0 <= value < below:
             self.fail(key, f"a whole number from 0 to {below - 1}")
         return value
 
     def numbers(self, key: str, count: int, default: tuple[float, ...] | None = None) -> Float[np.ndarray, " {count}"]:
         """A list of finite numbers of known length."""
-        value = default if key not in self else self.fields[key]
+        value = self.fields.get(key)
+        value = default if value is None else value
         if not isinstance(value, list | tuple) or len(value) != count or not all(map(_is_finite, value)):
             self.fail(key, f"a list of {count} finite numbers")
         return np.array(value, float)
 
     def number(self, key: str, default: float) -> float:
         """A finite number."""
-        value = self.fields[key] if key in self else default
+        value = self.fields.get(key)
+        value = default if value is None else value
         if not _is_finite(value):
             self.fail(key, "a finite number")
         return float(value)
 
     def text(self, key: str, default: str | None = None) -> str:
         """A string."""
-        value = self.fields[key] if key in self else default
+        value = self.fields.get(key)
+        value = default if value is None else value
         if not isinstance(value, str):
             self.fail(key, "a text")
         return value
 
     def child(self, key: str) -> "Entry":
         """The object under the key, an empty one when there is none."""
-        value = self.fields[key] if key in self else {}
+        value = self.fields.get(key)
+        value = {} if value is None else value
         if not isinstance(value, dict):
             self.fail(key, "an object")
         return Entry(value, f"{key} in {self.label}")
@@ -96,7 +101,8 @@ class Entry:
         return values
 
     def _list(self, key: str) -> list[Any]:
-        value = self.fields[key] if key in self else []
+        value = self.fields.get(key)
+        value = [] if value is None else value
         if not isinstance(value, list):
             self.fail(key, "a list")
         return value

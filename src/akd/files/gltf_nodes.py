@@ -12,6 +12,7 @@ from akd.errors import AkdError
 from akd.files.gltf_document import GltfDocument
 from akd.files.gltf_json import Entry
 
+MAX_DEPTH = 1000
 MAX_COORDINATE = 1e12  # beyond this a position is a defect of the file, and products of matrices lose all digits
 
 
@@ -23,7 +24,7 @@ class NodeTree:
     """Unique."""
     parents: Int[np.ndarray, " node"]
     """−1 for roots."""
-    levels: tuple[Int[np.ndarray, " level"], ...]
+    levels: tuple[Int[np.ndarray, " _"], ...]
     """The nodes by their depth, roots first."""
     translation: Float[np.ndarray, "node 3"]
     rotation: Float[np.ndarray, "node 4"]
@@ -54,6 +55,8 @@ def read_nodes(document: GltfDocument) -> NodeTree:
     levels = tree_levels(parents)
     if sum(map(len, levels)) < len(entries):
         raise AkdError(f"Some nodes of {document.path.name} are their own ancestors; please export the file again.")
+    if len(levels) > MAX_DEPTH:
+        raise AkdError(f"The nodes of {document.path.name} are nested {len(levels)} deep, but akd reads {MAX_DEPTH}.")
     parts = [_local(entry) for entry in entries]
     translation, rotation, scale, local = (
         np.array([part[i] for part in parts]).reshape(-1, *shape) for i, shape in enumerate([(3,), (4,), (3,), (4, 4)])
@@ -65,7 +68,7 @@ def read_nodes(document: GltfDocument) -> NodeTree:
     return NodeTree(names, parents, levels, translation, rotation, scale, local, world)
 
 
-def tree_levels(parents: Int[np.ndarray, " node"]) -> tuple[Int[np.ndarray, " level"], ...]:
+def tree_levels(parents: Int[np.ndarray, " node"]) -> tuple[Int[np.ndarray, " _"], ...]:
     """The nodes by depth; nodes of a cycle are in no level."""
     children: list[list[int]] = [[] for _ in parents]
     for node, parent in enumerate(parents):
@@ -79,7 +82,7 @@ def tree_levels(parents: Int[np.ndarray, " node"]) -> tuple[Int[np.ndarray, " le
 
 
 def chained(
-    local: Float[np.ndarray, "*frame node 4 4"], parents: Int[np.ndarray, " node"], levels: tuple[Int[np.ndarray, " level"], ...]
+    local: Float[np.ndarray, "*frame node 4 4"], parents: Int[np.ndarray, " node"], levels: tuple[Int[np.ndarray, " _"], ...]
 ) -> Float[np.ndarray, "*frame node 4 4"]:
     """World matrices from local ones, a level of the tree at a time."""
     world = local.copy()
@@ -108,7 +111,7 @@ def composed(
 def unit_quaternions(rotation: Float[np.ndarray, "*batch 4"]) -> Float[np.ndarray, "*batch 4"]:
     """Normalised; what has no direction becomes the identity."""
     length = np.linalg.norm(rotation, axis=-1, keepdims=True)
-    return np.where(length > 1e-9, rotation / np.maximum(length, 1e-9), (0.0, 0.0, 0.0, 1.0))
+    return np.where(length <= 1e-9, (0.0, 0.0, 0.0, 1.0), rotation / np.maximum(length, 1e-9))
 
 
 def unique_names(names: Iterable[str]) -> tuple[str, ...]:

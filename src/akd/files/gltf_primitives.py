@@ -9,6 +9,7 @@ from akd.errors import AkdError
 from akd.files.gltf_document import GltfDocument, accessor
 from akd.files.gltf_json import Entry
 from akd.files.gltf_materials import Surface
+from akd.files.gltf_nodes import MAX_COORDINATE
 
 MAX_VERTICES = 2**23
 TRIANGLES, STRIP, FAN = 4, 5, 6
@@ -46,12 +47,25 @@ def read_primitives(
     return found
 
 
+def element_count(document: GltfDocument, mesh: Entry) -> int:
+    """How many elements reading a mesh takes, as the file declares it: small files can point to the same bytes often."""
+    total = 0
+    for entry in mesh.items("primitives"):
+        tables = [entry.child("attributes"), *entry.items("targets")]
+        read = [table.whole(name) for table in tables for name in table.fields if name in table]
+        read += [entry.whole("indices")] if "indices" in entry else []
+        total += sum(document.root.item("accessors", index).whole("count") for index in read)
+    return total
+
+
 def _primitive(document: GltfDocument, entry: Entry, mode: int, morph: list[float], surfaces: list[Surface]) -> Primitive:
     attributes = entry.child("attributes")
     _refuse_compression(document, entry, attributes)
     vertices = _attribute(document, attributes, "POSITION", (3,)) + _morphed(document, entry, morph)
     faces = _faces(document, entry, mode, len(vertices))
     used, inverse = np.unique(faces, return_inverse=True)  # primitives often share one long list of vertices
+    if not np.all(np.abs(vertices[used]) < MAX_COORDINATE):
+        raise AkdError(f"{entry.label} has vertices that are not finite numbers; please export the file again.")
     material = entry.whole("material", len(surfaces) - 1, below=len(surfaces))
     surface = surfaces[material]
     uv = surface.picture_uv(_optional(document, attributes, f"TEXCOORD_{surface.uv_set}", (2,), len(vertices), 0.0)[used])

@@ -46,8 +46,7 @@ def read_skins(document: GltfDocument, tree: NodeTree, wearers: dict[int, int], 
         if given:
             stored = accessor(document, entry.whole("inverseBindMatrices"))
             if stored.shape[1:] != (4, 4) or len(stored) < len(joints):
-                shape = stored.shape
-                raise AkdError(f"{entry.label} has {len(joints)} joints, but bind matrices of shape {shape}; please export it again.")
+                raise AkdError(f"{entry.label} has {len(joints)} joints, but bind matrices of shape {stored.shape}.")
             matrices = stored[: len(joints)].astype(float)
         bound = _invertible(matrices) & given
         if not bound.all():
