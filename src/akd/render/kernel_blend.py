@@ -7,19 +7,21 @@ A pixel that is finished has its transmittance stored with a minus sign: it then
 one comparison serves both, and eight finished neighbours are skipped before any arithmetic.
 """
 
-import math
-
 import numpy as np
-from numba import njit
 
 from akd.render.kernel_ellipses import (
-    BLUE, DEPTH, GREEN, OPACITY, REACH, RED, SHEAR, SPAN, TAPER, XX, XY, YY, X, Y,
+    BLUE, DEPTH, GREEN, HALF_WIDTH, OPACITY, REACH, RED, SHEAR, SPAN, TAPER, XX, XY, YY, X, Y,
 )  # fmt: skip
-from akd.render.lanes import WIDTH, any_lane, both, choose, count_from, exp, fill, load, lower, store, total
+from akd.render.lanes import (
+    WIDTH, any_lane, below_zero, both, ceil, choose, count_from, exp2, fill, floor, kernel, load, lower, part, sqrt, store, total,
+)  # fmt: skip
 from akd.render.raster_reference import FAINTEST, FINISHED, STRONGEST
 
+LOG2_E = 1.4426950408889634
+NARROW = (WIDTH - 1) / 2  # half the width of an ellipse that lies within eight columns wherever it stands
 
-@njit(cache=True, nogil=True)
+
+@kernel
 def blend(ellipses, top, bottom, color, transmittance, depth):
     """Rows ``top`` to ``bottom`` of one picture: colour over black, transmittance, Σ w z."""
     width = color.shape[1]
@@ -38,12 +40,13 @@ def blend(ellipses, top, bottom, color, transmittance, depth):
                 here = (row - top) * stride + column
                 t = load(left_over, here)
                 if any_lane(t > 0.0):
-                    sigma = _sigma(e, count_from(color.dtype.type(column + 0.5) - e[X]), dy)
-                    alpha, _ = _alpha(e, sigma, zero)
-                    after = t * (1.0 - alpha)
+                    dx = count_from(color.dtype.type(column + 0.5) - e[X])
+                    alpha, _ = _alpha(e, dx, dy, zero)
+                    weight = t * alpha
+                    after = t - weight
                     goes_on = after > FINISHED
-                    store(left_over, here, choose(goes_on, after, lower(t, -t)))
-                    weight = choose(goes_on, t * alpha, zero)
+                    store(left_over, here, choose(goes_on, after, below_zero(t)))
+                    weight = choose(goes_on, weight, zero)
                     _add(red, here, weight, e[RED])
                     _add(green, here, weight, e[GREEN])
                     _add(blue, here, weight, e[BLUE])
@@ -55,7 +58,7 @@ def blend(ellipses, top, bottom, color, transmittance, depth):
             transmittance[row, column], depth[row, column] = abs(left_over[here]), far[here]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def blend_back(ellipses, top, bottom, color, transmittance, depth, d_color, d_transmittance, d_depth, gradients):
     """Gradients of the ten first columns of each ellipse from these rows.
 
@@ -92,13 +95,12 @@ def blend_back(ellipses, top, bottom, color, transmittance, depth, d_color, d_tr
                 t = load(left_over, here)
                 if any_lane(t > 0.0):
                     dx = count_from(color.dtype.type(column + 0.5) - e[X])
-                    sigma = _sigma(e, dx, dy)
-                    alpha, is_free = _alpha(e, sigma, zero)
-                    through = 1.0 - alpha
-                    after = t * through
+                    alpha, is_free = _alpha(e, dx, dy, zero)
+                    weight = t * alpha
+                    after = t - weight
                     goes_on = after > FINISHED
-                    store(left_over, here, choose(goes_on, after, lower(t, -t)))
-                    weight = choose(goes_on, t * alpha, zero)
+                    store(left_over, here, choose(goes_on, after, below_zero(t)))
+                    weight = choose(goes_on, weight, zero)
                     g_red, g_green, g_blue, g_far = load(d_red, here), load(d_green, here), load(d_blue, here), load(d_far, here)
                     s_red, s_green = s_red + weight * g_red, s_green + weight * g_green
                     s_blue, s_far = s_blue + weight * g_blue, s_far + weight * g_far
@@ -106,7 +108,7 @@ def blend_back(ellipses, top, bottom, color, transmittance, depth, d_color, d_tr
                     behind = load(rest, here) - weight * q
                     store(rest, here, behind)
                     # ∂loss/∂σ = −α ∂loss/∂α, and nothing where α was cut off above or the pixel was finished.
-                    d_sigma = alpha * (behind / through - t * q)
+                    d_sigma = alpha * (behind / (1.0 - alpha) - t * q)
                     d_sigma = choose(both(goes_on, is_free), d_sigma, zero)
                     s, s_x, s_y = s + d_sigma, s_x + d_sigma * dx, s_y + d_sigma * dy
                     s_xx, s_xy, s_yy = s_xx + d_sigma * dx * dx, s_xy + d_sigma * dx * dy, s_yy + d_sigma * (dy * dy)
@@ -119,7 +121,7 @@ def blend_back(ellipses, top, bottom, color, transmittance, depth, d_color, d_tr
             g[RED], g[GREEN], g[BLUE], g[DEPTH] = total(s_red), total(s_green), total(s_blue), total(s_far)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _fresh_pixels(rows, width, like):
     """Transmittance of untouched rows; each ends with eight finished pixels, so that a load may run over its end."""
     pixels = np.ones((rows, width + WIDTH), like.dtype)
@@ -127,36 +129,38 @@ def _fresh_pixels(rows, width, like):
     return pixels.reshape(-1)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _rows(e, top, bottom):
     """First and behind-last row the ellipse can touch; cut off before rounding, as a huge splat would overflow."""
     middle = e[Y] - e.dtype.type(0.5)
-    return math.ceil(max(middle - e[REACH], e.dtype.type(top))), math.floor(min(middle + e[REACH], e.dtype.type(bottom - 1))) + 1
+    first, last = max(middle - e[REACH], e.dtype.type(top)), min(middle + e[REACH], e.dtype.type(bottom - 1))
+    return int(ceil(first)), int(floor(last)) + 1
 
 
-@njit(cache=True, nogil=True)
+@part
 def _columns(e, dy, width):
     """First and behind-last column the ellipse can touch in a row."""
-    nothing = e.dtype.type(0.0)
-    half = math.sqrt(max(e[SPAN] - e[TAPER] * dy * dy, nothing))
-    middle = e[X] + e[SHEAR] * dy - e.dtype.type(0.5)
-    return math.ceil(max(middle - half, nothing)), math.floor(min(middle + half, e.dtype.type(width - 1))) + 1
+    nothing, middle = e.dtype.type(0.0), e[X] - e.dtype.type(0.5)
+    if e[HALF_WIDTH] > NARROW:
+        half = sqrt(max(e[SPAN] - e[TAPER] * dy * dy, nothing))
+        middle += e[SHEAR] * dy
+    else:  # one load of eight covers every row anyway
+        half = e[HALF_WIDTH]
+    first, last = max(middle - half, nothing), min(middle + half, e.dtype.type(width - 1))
+    return int(ceil(first)), int(floor(last)) + 1
 
 
-@njit(cache=True, nogil=True)
-def _sigma(e, dx, dy):
-    half = e.dtype.type(0.5)
-    return dx * (dx * (half * e[XX]) + e[XY] * dy) + half * e[YY] * dy * dy
-
-
-@njit(cache=True, nogil=True)
-def _alpha(e, sigma, zero):
+@part
+def _alpha(e, dx, dy, zero):
     """α, and whether it still follows the splat, that is, was not cut off above."""
-    peak = exp(-sigma) * e[OPACITY]
+    scale = e.dtype.type(-LOG2_E)
+    half = e.dtype.type(0.5) * scale
+    exponent = dx * (dx * (half * e[XX]) + scale * e[XY] * dy) + half * e[YY] * dy * dy
+    peak = exp2(exponent) * e[OPACITY]
     alpha = lower(peak, STRONGEST)
-    return choose(both(alpha >= FAINTEST, sigma >= 0.0), alpha, zero), peak <= STRONGEST
+    return choose(both(alpha >= FAINTEST, exponent <= 0.0), alpha, zero), peak <= STRONGEST
 
 
-@njit(cache=True, nogil=True)
+@part
 def _add(plane, here, weight, value):
     store(plane, here, load(plane, here) + weight * value)

@@ -5,16 +5,15 @@ these many small products would cost more than the blending. Arrays of vectors a
 """
 
 import numpy as np
-from numba import njit
 
-from akd.render.lanes import WIDTH, both, choose, fill, gather, higher, load, log, lower, sqrt, store, total
+from akd.render.lanes import WIDTH, both, choose, fill, gather, higher, kernel, load, log, lower, part, scatter, sqrt, store, total
 from akd.render.projection import BLUR, MARGIN
 from akd.render.raster_reference import FAINTEST
 
-# Columns of an ellipse. The first ten have gradients; the other four tell which pixels it can reach.
+# Columns of an ellipse. The first ten have gradients; the others tell which pixels it can reach.
 X, Y, XX, XY, YY, OPACITY, DEPTH, RED, GREEN, BLUE = range(10)
-SHEAR, SPAN, TAPER, REACH = range(10, 14)
-ELLIPSE_SIZE = 16  # two columns of nothing make an ellipse of float32 one cache line
+SHEAR, SPAN, TAPER, HALF_WIDTH, REACH = range(10, 15)
+ELLIPSE_SIZE = 16  # a column of nothing makes an ellipse of float32 one cache line
 GRADIENT_SIZE = 10
 
 # Entries of a lens: the rows of the pose (3 × 4) first. The first sixteen have gradients.
@@ -24,21 +23,22 @@ LENS_SIZE, LENS_GRADIENT_SIZE = 20, 16
 DIGIT = 11  # bits sorted in one pass
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find_ellipses(means, covariances, opacities, colors, lens, depths, keys, ellipses, order):
     """Fill ``ellipses`` and ``order`` with the splats that can touch the picture, nearest first; returns how many.
 
     ``keys`` is the memory of ``depths`` seen as unsigned integers: positive floats and their bits sort alike.
     """
     candidates, count = _in_front(means, opacities, lens)
-    planes = np.empty((ELLIPSE_SIZE, len(candidates)), means.dtype)
+    rows = np.arange(len(candidates))
+    flat = np.empty(len(candidates) * ELLIPSE_SIZE, means.dtype)
     for k in range(0, count, WIDTH):
-        _project(means, covariances, opacities, candidates, k, lens, planes)
+        _project(means, covariances, opacities, candidates, k, lens, flat, rows)
     found = 0
     kept = np.empty(count, np.int32)
     for k in range(count):
-        if planes[REACH, k] >= 0:
-            depths[found] = planes[DEPTH, k]
+        if flat[k * ELLIPSE_SIZE + REACH] >= 0:
+            depths[found] = flat[k * ELLIPSE_SIZE + DEPTH]
             kept[found] = k
             found += 1
     ranks = _ranks(keys[:found])
@@ -46,40 +46,32 @@ def find_ellipses(means, covariances, opacities, colors, lens, depths, keys, ell
         k = kept[ranks[rank]]
         splat = candidates[k]
         order[rank] = splat
-        for column in (X, Y, XX, XY, YY, OPACITY, DEPTH, SHEAR, SPAN, TAPER, REACH):
-            ellipses[rank, column] = planes[column, k]
+        for half in range(0, ELLIPSE_SIZE, WIDTH):
+            store(ellipses, rank * ELLIPSE_SIZE + half, load(flat, k * ELLIPSE_SIZE + half))
         for channel in range(3):
-            ellipses[rank, RED + channel] = colors[3 * splat + channel]
+            ellipses[rank * ELLIPSE_SIZE + RED + channel] = colors[3 * splat + channel]
     return found
 
 
-@njit(cache=True, nogil=True)
-def splat_gradients(means, covariances, lens, order, count, bands, d_means, d_covariances, d_opacities, d_colors, d_lens):
-    """Gradients of ellipses, one set for each band of the picture, summed and carried back to splats and lens."""
-    padded = np.zeros(count + WIDTH, np.int32)
+@kernel
+def splat_gradients(means, covariances, lens, order, count, gradients, d_means, d_covariances, d_opacities, d_colors, d_lens):
+    """Gradients of the ellipses carried back to splats and lens; ``gradients`` has eight more rows, of zeros."""
+    rows = np.arange(count + WIDTH)
+    # The lanes behind the end repeat the first splat of their eight, with zero gradients; ``scatter`` keeps the first.
+    padded = np.empty(count + WIDTH, np.int32)
     padded[:count] = order[:count]
-    flat = np.zeros((GRADIENT_SIZE, count + WIDTH), means.dtype)
-    for band in range(len(bands)):
-        for rank in range(count):
-            for column in range(GRADIENT_SIZE):
-                flat[column, rank] += bands[band, rank, column]
-    planes = np.empty((12, count + WIDTH), means.dtype)
+    padded[count:] = order[count // WIDTH * WIDTH] if count % WIDTH else 0
     sums = np.zeros(LENS_GRADIENT_SIZE * WIDTH, means.dtype)
     for k in range(0, count, WIDTH):
-        _project_back(means, covariances, padded, k, lens, flat, planes, sums)
-    for rank in range(count):
-        splat = order[rank]
-        d_opacities[splat] = flat[OPACITY, rank]
-        for i in range(3):
-            d_means[3 * splat + i] = planes[i, rank]
-            d_colors[3 * splat + i] = flat[RED + i, rank]
-        for i in range(9):
-            d_covariances[9 * splat + i] = planes[3 + i, rank]
+        _project_back(means, covariances, padded, k, lens, gradients, rows, d_means, d_covariances, sums)
+        scatter(d_opacities, padded, k, 1, 0, gather(gradients, rows, k, GRADIENT_SIZE, OPACITY))
+        for channel in range(3):
+            scatter(d_colors, padded, k, 3, channel, gather(gradients, rows, k, GRADIENT_SIZE, RED + channel))
     for i in range(LENS_GRADIENT_SIZE):
         d_lens[i] = total(load(sums, i * WIDTH))
 
 
-@njit(cache=True, nogil=True)
+@part
 def _in_front(means, opacities, lens):
     """Splats between the near and far plane that are not too faint; filled up to whole lanes with the first splat."""
     chosen = np.zeros(len(opacities) + WIDTH, np.int32)
@@ -92,7 +84,7 @@ def _in_front(means, opacities, lens):
     return chosen, count
 
 
-@njit(cache=True, nogil=True)
+@part
 def _in_camera(means, index, k, lens):
     """Centres in camera axes."""
     mx, my, mz = gather(means, index, k, 3, 0), gather(means, index, k, 3, 1), gather(means, index, k, 3, 2)
@@ -102,7 +94,7 @@ def _in_camera(means, index, k, lens):
     return x, y, z
 
 
-@njit(cache=True, nogil=True)
+@part
 def _symmetric(covariances, index, k):
     """The six different entries of the covariances: xx, xy, xz, yy, yz, zz."""
     xy = (gather(covariances, index, k, 9, 1) + gather(covariances, index, k, 9, 3)) * 0.5
@@ -111,25 +103,25 @@ def _symmetric(covariances, index, k):
     return gather(covariances, index, k, 9, 0), xy, xz, gather(covariances, index, k, 9, 4), yz, gather(covariances, index, k, 9, 8)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _times(s, v):
     """A symmetric matrix times a vector."""
     return s[0] * v[0] + s[1] * v[1] + s[2] * v[2], s[1] * v[0] + s[3] * v[1] + s[4] * v[2], s[2] * v[0] + s[4] * v[1] + s[5] * v[2]
 
 
-@njit(cache=True, nogil=True)
+@part
 def _dot(a, b):
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@njit(cache=True, nogil=True)
+@part
 def _held(slope, focal, middle, size):
     """The slope, or the rim of the widened field of view if the splat is outside it."""
     margin = size * 0.5 * MARGIN
     return lower(higher(slope, -(middle + margin) / focal), (size - middle + margin) / focal)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _picture_row(scale, held, lens, row):
     """One row of J R: how the picture coordinate changes with the three stage coordinates."""
     return (
@@ -139,9 +131,9 @@ def _picture_row(scale, held, lens, row):
     )
 
 
-@njit(cache=True, nogil=True)
-def _project(means, covariances, opacities, index, k, lens, planes):
-    """Eight splats to ellipses, written to the columns k … k + 7 of ``planes``; REACH is negative for the invisible."""
+@part
+def _project(means, covariances, opacities, index, k, lens, flat, rows):
+    """Eight splats to the ellipses k … k + 7 of ``flat``; REACH is negative for the invisible."""
     x, y, z = _in_camera(means, index, k, lens)
     slope_x, slope_y = x / z, y / z
     u = _picture_row(lens[FX] / z, _held(slope_x, lens[FX], lens[CX], lens[WIDE]), lens, 0)
@@ -158,22 +150,17 @@ def _project(means, covariances, opacities, index, k, lens, planes):
     across = both(px + reach_x >= 0.0, px - reach_x <= lens[WIDE])
     down = both(py + reach_y >= 0.0, py - reach_y <= lens[HIGH])
     visible = both(both(across, down), determinant > 0.0)
-    store(planes[X], k, px)
-    store(planes[Y], k, py)
-    store(planes[XX], k, yy / determinant)
-    store(planes[XY], k, -xy / determinant)
-    store(planes[YY], k, xx / determinant)
-    store(planes[OPACITY], k, opacity)
-    store(planes[DEPTH], k, z)
+    reach = choose(visible, reach_y, fill(lens.dtype.type(-1.0)))
     # dy below its centre the ellipse covers SHEAR·dy ± h with h² = SPAN − TAPER·dy², for |dy| ≤ REACH.
-    store(planes[SHEAR], k, xy / yy)
-    store(planes[SPAN], k, cut * determinant / yy)
-    store(planes[TAPER], k, determinant / (yy * yy))
-    store(planes[REACH], k, choose(visible, reach_y, fill(lens.dtype.type(-1.0))))
+    shear, span, taper = xy / yy, cut * determinant / yy, determinant / (yy * yy)
+    conic = yy / determinant, -xy / determinant, xx / determinant
+    columns = px, py, conic[0], conic[1], conic[2], opacity, z, opacity, opacity, opacity, shear, span, taper, reach_x, reach
+    for column in range(len(columns)):
+        scatter(flat, rows, k, ELLIPSE_SIZE, column, columns[column])
 
 
-@njit(cache=True, nogil=True)
-def _project_back(means, covariances, index, k, lens, flat, planes, sums):
+@part
+def _project_back(means, covariances, index, k, lens, gradients, rows, d_means, d_covariances, sums):
     """The derivative of ``_project`` transposed, for eight splats: gradients of centre and covariance, and of the lens."""
     x, y, z = _in_camera(means, index, k, lens)
     slope_x, slope_y, scale_x, scale_y = x / z, y / z, lens[FX] / z, lens[FY] / z
@@ -182,8 +169,8 @@ def _project_back(means, covariances, index, k, lens, flat, planes, sums):
     s = _symmetric(covariances, index, k)
     su, sv = _times(s, u), _times(s, v)
     xx, xy, yy = _dot(u, su) + BLUR, _dot(u, sv), _dot(v, sv) + BLUR
-    g_xx, g_xy, g_yy = _inverse_back(xx, xy, yy, load(flat[XX], k), load(flat[XY], k), load(flat[YY], k))
-    _covariance_back(u, v, g_xx, g_xy, g_yy, planes, k)
+    g_xx, g_xy, g_yy = _inverse_back(xx, xy, yy, gather(gradients, rows, k, GRADIENT_SIZE, XX), gather(gradients, rows, k, GRADIENT_SIZE, XY), gather(gradients, rows, k, GRADIENT_SIZE, YY))
+    _covariance_back(u, v, g_xx, g_xy, g_yy, index, k, d_covariances)
 
     # Rows of J R, then J, whose entries are (f/z, −f·held/z) in each direction.
     d_u0, d_u1, d_u2 = _row_back(g_xx, su, g_xy, sv)
@@ -196,14 +183,14 @@ def _project_back(means, covariances, index, k, lens, flat, planes, sums):
     # A held slope does not follow the splat any more but the rim, which depends on the lens.
     zero = fill(lens.dtype.type(0.0))
     free_x, free_y = both(slope_x >= held_x, slope_x <= held_x), both(slope_y >= held_y, slope_y <= held_y)
-    d_px, d_py = load(flat[X], k), load(flat[Y], k)
+    d_px, d_py = gather(gradients, rows, k, GRADIENT_SIZE, X), gather(gradients, rows, k, GRADIENT_SIZE, Y)
     d_slope_x, d_slope_y = d_px * lens[FX] + choose(free_x, d_held_x, zero), d_py * lens[FY] + choose(free_y, d_held_y, zero)
     d_rim_x, d_rim_y = choose(free_x, zero, d_held_x) / lens[FX], choose(free_y, zero, d_held_y) / lens[FY]
 
     d_x, d_y = d_slope_x / z, d_slope_y / z
-    d_z = load(flat[DEPTH], k) - d_x * slope_x - d_y * slope_y - (d_scale_x * scale_x + d_scale_y * scale_y) / z
+    d_z = gather(gradients, rows, k, GRADIENT_SIZE, DEPTH) - d_x * slope_x - d_y * slope_y - (d_scale_x * scale_x + d_scale_y * scale_y) / z
     for i in range(3):
-        store(planes[i], k, d_x * lens[i] + d_y * lens[4 + i] + d_z * lens[8 + i])
+        scatter(d_means, index, k, 3, i, d_x * lens[i] + d_y * lens[4 + i] + d_z * lens[8 + i])
     turn_x = (d_u0 * scale_x, d_u1 * scale_x, d_u2 * scale_x)
     turn_y = (d_v0 * scale_y, d_v1 * scale_y, d_v2 * scale_y)
     for i in range(3):
@@ -220,7 +207,7 @@ def _project_back(means, covariances, index, k, lens, flat, planes, sums):
     _accumulate(sums, CY, d_py - d_rim_y)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _inverse_back(xx, xy, yy, g_a, g_b, g_c):
     """Gradient of a symmetric 2 × 2 matrix from that of its inverse Q: −Q G Q; the middle one is per entry, not per pair."""
     determinant = xx * yy - xy * xy
@@ -229,16 +216,16 @@ def _inverse_back(xx, xy, yy, g_a, g_b, g_c):
     return -(p * a + q * b), -(p * b + q * c), -(r * b + t * c)
 
 
-@njit(cache=True, nogil=True)
-def _covariance_back(u, v, g_xx, g_xy, g_yy, planes, k):
+@part
+def _covariance_back(u, v, g_xx, g_xy, g_yy, index, k, d_covariances):
     """(J R)ᵀ G (J R), all nine entries."""
     for i in range(3):
         along_u, along_v = u[i] * g_xx + v[i] * g_xy, u[i] * g_xy + v[i] * g_yy
         for j in range(3):
-            store(planes[3 + 3 * i + j], k, along_u * u[j] + along_v * v[j])
+            scatter(d_covariances, index, k, 9, 3 * i + j, along_u * u[j] + along_v * v[j])
 
 
-@njit(cache=True, nogil=True)
+@part
 def _row_back(g_same, s_same, g_cross, s_cross):
     """Gradient of one row of J R: 2 (G J R Σ)."""
     return (
@@ -248,12 +235,12 @@ def _row_back(g_same, s_same, g_cross, s_cross):
     )
 
 
-@njit(cache=True, nogil=True)
+@part
 def _accumulate(sums, entry, lanes):
     store(sums, entry * WIDTH, load(sums, entry * WIDTH) + lanes)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _ranks(keys):
     """Positions of the keys from smallest to largest, equal ones in their order: a radix sort."""
     ranks, other = np.arange(len(keys)).astype(np.int32), np.empty(len(keys), np.int32)

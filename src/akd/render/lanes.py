@@ -10,10 +10,16 @@ import operator
 from llvmlite import ir
 from numba import njit, types
 from numba.core import cgutils
-from numba.extending import intrinsic, models, overload, register_model
+from numba.extending import intrinsic, lower_builtin, models, overload, register_model, type_callable
 
 WIDTH = 8
 FUSED = ("contract", "nsz")  # may use fused multiply–add; nothing that changes results beyond rounding
+
+
+kernel = njit(cache=True, nogil=True, error_model="numpy")
+"""Decorates what Python calls. The cache notices changes of the kernel's own file only: touch it after editing this one."""
+part = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+"""Decorates what only kernels call; leaving out the way in from Python saves much of the compile time."""
 
 
 class Lanes(types.Type):
@@ -72,25 +78,29 @@ def store(typing_context, array, start, lanes):
 
 @intrinsic
 def gather(typing_context, array, index, start, stride, offset):
-    """``array[stride · index[start + lane] + offset]`` for the eight lanes; ``stride`` and ``offset`` may be literals."""
+    """``array[stride · index[start + lane] + offset]`` for the eight lanes."""
     lanes = Lanes(array.dtype)
 
     def generate(context, builder, signature, arguments):
-        array_type, index_type = signature.args[:2]
-        data = context.make_array(array_type)(context, builder, arguments[0]).data
-        indices = context.make_array(index_type)(context, builder, arguments[1]).data
-        start, stride, offset = (
-            context.cast(builder, value, kind, types.intp)
-            for value, kind in zip(arguments[2:], signature.args[2:], strict=True)
-        )
         vector = ir.Constant(context.get_value_type(lanes), ir.Undefined)
-        for lane in range(WIDTH):
-            here = builder.load(builder.gep(indices, [builder.add(start, ir.Constant(start.type, lane))]))
-            place = builder.add(builder.mul(context.cast(builder, here, index_type.dtype, types.intp), stride), offset)
-            vector = builder.insert_element(vector, builder.load(builder.gep(data, [place])), ir.Constant(ir.IntType(32), lane))
+        for lane, place in enumerate(_places(context, builder, signature, arguments)):
+            vector = builder.insert_element(vector, builder.load(place), ir.Constant(ir.IntType(32), lane))
         return vector
 
     return lanes(array, index, start, stride, offset), generate
+
+
+@intrinsic
+def scatter(typing_context, array, index, start, stride, offset, lanes):
+    """Write to where ``gather`` reads. Where lanes share a place the lowest one stays."""
+
+    def generate(context, builder, signature, arguments):
+        places = list(_places(context, builder, signature, arguments))
+        for lane in reversed(range(WIDTH)):
+            builder.store(builder.extract_element(arguments[5], ir.Constant(ir.IntType(32), lane)), places[lane])
+        return context.get_dummy_value()
+
+    return types.void(array, index, start, stride, offset, lanes), generate
 
 
 @intrinsic
@@ -125,6 +135,18 @@ def choose(typing_context, mask, yes, no):
 
 
 @intrinsic
+def below_zero(typing_context, lanes):
+    """−|x|: the sign bit set."""
+
+    def generate(context, builder, signature, arguments):
+        bits = ir.VectorType(ir.IntType(signature.return_type.dtype.bitwidth), WIDTH)
+        sign = ir.Constant(bits, [1 << (signature.return_type.dtype.bitwidth - 1)] * WIDTH)
+        return builder.bitcast(builder.or_(builder.bitcast(arguments[0], bits), sign), arguments[0].type)
+
+    return lanes(lanes), generate
+
+
+@intrinsic
 def any_lane(typing_context, mask):
     """Whether the mask holds anywhere."""
 
@@ -150,59 +172,77 @@ def total(typing_context, lanes):
 
 
 @intrinsic
-def power_of_two(typing_context, lanes):
-    """2^n of whole float32 numbers n from −126 to 127, by writing n into the exponent bits."""
+def _whole_and_bits(typing_context, lanes):
+    """The nearest whole number of |x| < 2²² (float32), and its integer shifted to where a float keeps its exponent.
+
+    Adding 1.5 · 2²³ leaves no bits for a fraction, so the sum is rounded and its low bits are the integer.
+    """
+
+    def generate(context, builder, signature, arguments):
+        vector, integers = arguments[0].type, ir.VectorType(ir.IntType(32), WIDTH)
+        magic = ir.Constant(vector, [1.5 * 2.0**23] * WIDTH)
+        rounded = builder.fadd(arguments[0], magic)
+        bits = builder.shl(builder.bitcast(rounded, integers), ir.Constant(integers, [23] * WIDTH))
+        return context.make_tuple(builder, signature.return_type, (builder.fsub(rounded, magic), builder.bitcast(bits, vector)))
+
+    return types.UniTuple(lanes, 2)(lanes), generate
+
+
+@intrinsic
+def _add_bits(typing_context, lanes, bits):
+    """Multiply by a power of two, by adding to the exponent."""
 
     def generate(context, builder, signature, arguments):
         integers = ir.VectorType(ir.IntType(32), WIDTH)
-        exponent = builder.add(builder.fptosi(arguments[0], integers), ir.Constant(integers, [127] * WIDTH))
-        return builder.bitcast(builder.shl(exponent, ir.Constant(integers, [23] * WIDTH)), arguments[0].type)
+        return builder.bitcast(builder.add(*(builder.bitcast(value, integers) for value in arguments)), arguments[0].type)
 
-    return lanes(lanes), generate
+    return lanes(lanes, bits), generate
 
 
 def _unary(name):
-    """An intrinsic LLVM already has, for every lane."""
+    """An intrinsic LLVM already has, for lanes or for one number (where numba would call a library)."""
 
     @intrinsic
-    def operation(typing_context, lanes):
+    def operation(typing_context, value):
+        suffix = f"v{WIDTH}f{value.dtype.bitwidth}" if isinstance(value, Lanes) else f"f{value.bitwidth}"
+
         def generate(context, builder, signature, arguments):
-            vector = arguments[0].type
-            suffix = f"v{WIDTH}f{signature.return_type.dtype.bitwidth}"
-            function = builder.module.declare_intrinsic(f"llvm.{name}.{suffix}", fnty=ir.FunctionType(vector, [vector]))
+            kind = arguments[0].type
+            function = builder.module.declare_intrinsic(f"llvm.{name}.{suffix}", fnty=ir.FunctionType(kind, [kind]))
             return builder.call(function, arguments)
 
-        return lanes(lanes), generate
+        return value(value), generate
 
     return operation
 
 
-sqrt, log, _round, _library_exp = _unary("sqrt"), _unary("log"), _unary("rint"), _unary("exp")
+sqrt, log, floor, ceil = _unary("sqrt"), _unary("log"), _unary("floor"), _unary("ceil")
+_library_exp2 = _unary("exp2")
 
 
-@njit(inline="always")
-def _float_exp(x):
-    # 2^(n + f) with |f| ≤ 1/2; the polynomial is the minimax one of 2^f, 9e-8 off at most, and exact at zero.
-    exponent = higher(x * 1.4426950408889634, -126.0)
-    whole = _round(exponent)
-    f = exponent - whole
+@part
+def _float_exp2(x):
+    x = higher(x, -125.0)
+    whole, bits = _whole_and_bits(x)
+    f = x - whole
+    # The minimax polynomial of 2^f for |f| ≤ 1/2, 9e-8 off at most, and exact at zero.
     p = f * 0.00132647269 + 0.00967151266
     p = p * f + 0.0555073374
     p = p * f + 0.240222421
     p = p * f + 0.693146978
     p = p * f + 1.0
-    return p * power_of_two(whole)
+    return _add_bits(p, bits)
 
 
-def exp(lanes):
-    """e^x for x ≤ 88, to two units in the last place; far below zero it ends at 2⁻¹²⁶ instead of zero."""
+def exp2(lanes):
+    """2^x for x < 127, to two units in the last place; far below zero it ends at 2⁻¹²⁵ instead of zero."""
 
 
-@overload(exp, inline="always")
-def _exp(lanes):
+@overload(exp2)
+def _exp2(lanes):
     if lanes.dtype == types.float32:
-        return lambda lanes: _float_exp(lanes)
-    return lambda lanes: _library_exp(lanes)
+        return lambda lanes: _float_exp2(lanes)
+    return lambda lanes: _library_exp2(lanes)
 
 
 def lower(a, b):
@@ -217,48 +257,44 @@ def both(a, b):
     """Lane by lane, whether both masks hold."""
 
 
-def _binary(emit, returns_mask=False):
-    """An intrinsic of two operands, either of which may be a plain number that is then meant for every lane."""
-
-    @intrinsic
-    def operation(typing_context, a, b):
-        lanes = a if isinstance(a, Lanes | Mask) else b
-        result = MASK if returns_mask else lanes
-
-        def generate(context, builder, signature, arguments):
-            vectors = []
-            for argument, kind in zip(arguments, signature.args, strict=True):
-                if not isinstance(kind, Lanes | Mask):
-                    argument = _splat(builder, context.cast(builder, argument, kind, lanes.dtype))
-                vectors.append(argument)
-            return emit(builder, *vectors)
-
-        return result(a, b), generate
-
-    return operation
-
-
 def _register(function, emit, returns_mask=False):
-    operation = _binary(emit, returns_mask)
+    """Teach numba an operation of two operands, either of which may be a plain number that is then meant for every lane.
 
-    @overload(function, inline="always")
-    def _overload(a, b):
-        if isinstance(a, Lanes | Mask) or isinstance(b, Lanes | Mask):
-            return lambda a, b: operation(a, b)
-        return None
+    Typing and lowering are given directly: ``overload`` would compile a function for each pair of operand types, which
+    takes longer than compiling the kernels.
+    """
 
+    @type_callable(function)
+    def _typing(context):
+        def result(a, b):
+            lanes = a if isinstance(a, Lanes | Mask) else b
+            other = b if lanes is a else a
+            if isinstance(lanes, Lanes | Mask) and (other == lanes or isinstance(other, types.Number)):
+                return MASK if returns_mask else lanes
+            return None
 
-@intrinsic
-def _negative(typing_context, lanes):
+        return result
+
     def generate(context, builder, signature, arguments):
-        return builder.fneg(arguments[0])
+        lanes = next(kind for kind in signature.args if isinstance(kind, Lanes | Mask))
+        return emit(builder, *(_as_vector(context, builder, *pair, lanes) for pair in zip(arguments, signature.args, strict=True)))
 
-    return lanes(lanes), generate
+    for kinds in ((Lanes, Lanes), (Lanes, types.Number), (types.Number, Lanes), (Mask, Mask)):
+        lower_builtin(function, *kinds)(generate)
 
 
-@overload(operator.neg)
-def _neg(lanes):
-    return (lambda lanes: _negative(lanes)) if isinstance(lanes, Lanes) else None
+def _as_vector(context, builder, value, kind, lanes):
+    return value if kind == lanes else _splat(builder, context.cast(builder, value, kind, lanes.dtype))
+
+
+@type_callable(operator.neg)
+def _typing_of_negative(context):
+    return lambda lanes: lanes if isinstance(lanes, Lanes) else None
+
+
+@lower_builtin(operator.neg, Lanes)
+def _negative(context, builder, signature, arguments):
+    return builder.fneg(arguments[0])
 
 
 def _compare(sign):
@@ -286,6 +322,19 @@ def _splat(builder, scalar):
     vector = ir.VectorType(scalar.type, WIDTH)
     first = builder.insert_element(ir.Constant(vector, ir.Undefined), scalar, ir.Constant(ir.IntType(32), 0))
     return builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [0] * WIDTH))
+
+
+def _places(context, builder, signature, arguments):
+    """Pointers to ``array[stride · index[start + lane] + offset]``, lane by lane."""
+    data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+    indices = context.make_array(signature.args[1])(context, builder, arguments[1]).data
+    start, stride, offset = (
+        context.cast(builder, value, kind, types.intp) for value, kind in zip(arguments[2:5], signature.args[2:5], strict=True)
+    )
+    for lane in range(WIDTH):
+        here = builder.load(builder.gep(indices, [builder.add(start, ir.Constant(start.type, lane))]))
+        here = context.cast(builder, here, signature.args[1].dtype, types.intp)
+        yield builder.gep(data, [builder.add(builder.mul(here, stride), offset)])
 
 
 def _vector_pointer(context, builder, signature, arguments):

@@ -17,8 +17,9 @@ from akd.errors import AkdError
 from akd.render.camera import Camera
 from akd.render.kernel_blend import blend, blend_back
 from akd.render.kernel_ellipses import (
-    ELLIPSE_SIZE, GRADIENT_SIZE, LENS_GRADIENT_SIZE, find_ellipses, splat_gradients,
+    ELLIPSE_SIZE, GRADIENT_SIZE, find_ellipses, splat_gradients,
 )  # fmt: skip
+from akd.render.lanes import WIDTH
 from akd.render.raster_reference import Layers
 
 KEY_TYPES = {torch.float32: np.uint32, torch.float64: np.uint64}
@@ -64,7 +65,7 @@ class _Rasterize(torch.autograd.Function):
             depths = np.empty(splats, arrays[0][0].dtype)
             keys = depths.view(KEY_TYPES[dtype])
             here = (array[frame] for array in arrays)
-            counts[frame] = find_ellipses(*here, depths, keys, ellipses[frame].numpy(), order[frame].numpy())
+            counts[frame] = find_ellipses(*here, depths, keys, ellipses[frame].view(-1).numpy(), order[frame].numpy())
 
         def draw(task: tuple[int, int, int]) -> None:
             frame, top, bottom = task
@@ -82,7 +83,7 @@ class _Rasterize(torch.autograd.Function):
         frames, height, dtype = len(order), color.shape[1], color.dtype
         bands = _bands(frames, height)
         band_count = len(bands) // frames
-        partial = torch.zeros(frames, band_count, order.shape[1], GRADIENT_SIZE, dtype=dtype)
+        partial = torch.zeros(frames, band_count, order.shape[1] + WIDTH, GRADIENT_SIZE, dtype=dtype)
         arrays = [_rows(tensor, frames) for tensor in inputs]
         pictures = [layer.contiguous().numpy() for layer in (color, transmittance, depth, *d_layers)]
         gradients = [torch.zeros(frames, *tensor.shape[1:], dtype=dtype) for tensor in inputs[:4]]
@@ -100,11 +101,12 @@ class _Rasterize(torch.autograd.Function):
         def spread(frame: int) -> None:
             means, covariances, _, _, lens = (array[frame] for array in arrays)
             splat_gradients(
-                means, covariances, lens, order_array[frame], counts[frame], partial[frame].numpy(),
+                means, covariances, lens, order_array[frame], counts[frame], summed[frame],
                 *(output[frame] for output in outputs),
             )  # fmt: skip
 
         _run(draw, bands)
+        summed = _rows(partial.sum(1) if band_count > 1 else partial, frames)
         _run(spread, range(frames))
         shared = (g if len(tensor) == frames else g.sum(0, keepdim=True) for g, tensor in zip(gradients, inputs, strict=True))
         return (*shared, None, None)
