@@ -9,13 +9,13 @@ import jaxtyping
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
-from tiny_gltf import TRIANGLE, TinyGltf, glb_bytes, skinned_arm
 
 from akd.errors import AkdError
 from akd.files.gltf_document import GltfSource, accessor, read_document
 from akd.files.gltf_images import linear_to_srgb, srgb_to_linear
 from akd.files.gltf_read import read_gltf
 from akd.rig import FileRig
+from tiny_gltf import TRIANGLE, TinyGltf, glb_bytes, skinned_arm
 
 TURN_Z = [0.0, 0.0, np.sqrt(0.5), np.sqrt(0.5)]  # a quarter turn, xyzw
 
@@ -593,7 +593,8 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     "uri",
     [
         "../secret.bin", "%2e%2e/secret.bin", "sub/../../secret.bin", "..%2fsecret.bin", "..\\secret.bin", "%2E%2E%5Csecret.bin",
-        "/etc/passwd", "file:///etc/passwd", "http://localhost/x", "%66ile:///etc/passwd", "C:/x", "//host/share", "link.bin", "a\0b",
+        "/etc/passwd", "file:///etc/passwd", "http://localhost/x", "%66ile:///etc/passwd", "C:/x", "//host/share",
+        "link.bin", "a\0b",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("kind", ["buffer", "image"])
