@@ -17,6 +17,7 @@ from scipy.spatial import cKDTree
 from akd.errors import AkdError
 from akd.mesh import Mesh
 from akd.reconstruct.sampling import face_areas, sample_surface
+from akd.render.follow_camera import bounding_sphere
 from akd.render.surface import SurfacePoints, interpolate, lit_colors, vertex_normals
 from akd.rotations import matrix_to_quaternion
 from akd.splats import Splats, sh_from_color
@@ -24,15 +25,17 @@ from akd.splats import Splats, sh_from_color
 SAMPLES_PER_SPLAT = 10
 ROUNDS = 3
 """Of assigning samples to cells and moving cells to their middle."""
-NORMAL_PULL = 0.7
+NORMAL_PULL = 0.3
 """How many cell widths apart two samples count that face opposite ways, halved."""
 COLOR_PULL = 3.0
 """How many cell widths apart black and white count along each channel."""
 SPREAD = 1.8
 """Standard deviation of a splat over that of its cell: enough to close the gaps between neighbours."""
-FLATTEST = 0.12
+FLATTEST = 0.02
 """Smallest standard deviation, in cell widths."""
-OPACITY = 0.98
+OPACITY = 0.99
+INSET = 0.9
+"""How far below the surface splats lie [px]."""
 
 
 class SurfaceSplats(NamedTuple):
@@ -44,8 +47,12 @@ class SurfaceSplats(NamedTuple):
     """splat × sample: rows average samples over a splat's cell."""
 
 
-def surface_splats(mesh: Mesh, count: int, *, shade: float, seed: int = 0) -> SurfaceSplats:
-    """About ``count`` splats that cover the mesh."""
+def surface_splats(mesh: Mesh, count: int, *, resolution: int, shade: float, seed: int = 0) -> SurfaceSplats:
+    """About ``count`` splats that cover the mesh, to be seen in pictures of about ``resolution`` pixels.
+
+    The rasteriser smooths splats by half a pixel, and where the surface turns away their faint rims pile up: outlines
+    come out fat. So the splats lie a share of a pixel below the surface.
+    """
     if count < 1:
         raise AkdError(f"At least one splat is needed, not {count}.")
     samples = sample_surface(mesh, count * SAMPLES_PER_SPLAT, np.random.default_rng(seed))
@@ -53,8 +60,9 @@ def surface_splats(mesh: Mesh, count: int, *, shade: float, seed: int = 0) -> Su
     normals = interpolate(mesh, samples, vertex_normals(mesh.vertices, mesh.faces))
     colors = lit_colors(mesh, samples, shade)
     width = np.sqrt(face_areas(mesh).sum() / count)
+    pixel = 2 * bounding_sphere(torch.from_numpy(mesh.vertices))[1] / resolution
     mean = cells(np.concatenate((places / width, NORMAL_PULL * normals, COLOR_PULL * colors), 1), count)
-    return SurfaceSplats(_gaussians(mean, places, colors, width), samples, mean)
+    return SurfaceSplats(_gaussians(mean, places - INSET * pixel * normals, colors, width), samples, mean)
 
 
 def cells(features: Float[np.ndarray, "sample feature"], count: int) -> csr_array:

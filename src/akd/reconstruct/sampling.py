@@ -33,7 +33,8 @@ def sample_surface(mesh: Mesh, count: int, rng: np.random.Generator) -> SurfaceP
 def nearest_surface(mesh: Mesh, points: Float[np.ndarray, "point 3"], seed: int = 0) -> SurfacePoints:
     """The nearest point of the surface to each given one.
 
-    Samples of the surface (and every triangle's middle) name a few triangles near each point; the nearest point of those is exact.
+    Samples of the surface, and every triangle's middle, name a few triangles near each point; the nearest point of
+    those is exact.
     """
     from trimesh.triangles import closest_point
 

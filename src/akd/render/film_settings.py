@@ -30,7 +30,7 @@ class FilmSettings:
     """Range the camera stands in: 0 = in front, 90 = on the character's right [degrees]."""
     elevation: tuple[float, float] = (16.0, 26.0)
     """Range above the horizon [degrees]."""
-    distance: tuple[float, float] = (0.95, 1.1)
+    distance: tuple[float, float] = (1.0, 1.15)
     """Range of distances; at 1 the sphere around the character at rest just fits the picture, whatever its size."""
     fov: float = 30.0
     """Full vertical field of view [degrees]."""

@@ -1,0 +1,78 @@
+"""A mesh for characters that exist only as splats, so that they can be rigged.
+
+The splats' density on a grid shows a shell, not a body: inside a scanned character there is nothing. What the outside
+cannot reach is therefore filled before the surface is drawn, which gives one closed wall instead of two.
+"""
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from scipy import ndimage
+from scipy.spatial import cKDTree
+
+from akd.errors import AkdError
+from akd.mesh import Mesh
+from akd.splats import Splats, color_from_sh
+
+FAINT = 0.1
+"""Splats with less opacity are haze and left out."""
+REACH = 2.0
+"""How many standard deviations of a splat count as its body."""
+POINTS_PER_SPLAT = 24
+"""Points that stand for a splat's body on the grid."""
+
+
+def mesh_from_splats(splats: Splats, *, resolution: int = 96, smooth: float = 1.0) -> Mesh:
+    """The closed surface around splats; ``resolution`` is the number of grid cells along the longest side."""
+    from skimage.measure import marching_cubes
+
+    solid = splats.opacities > FAINT
+    if splats.splat_count == 0 or not bool(solid.any()):
+        raise AkdError(f"None of the {splats.splat_count} splats is solid enough (opacity > {FAINT}) to make a surface of.")
+    points = _body_points(splats, solid)
+    low, high = np.quantile(points, (0.001, 0.999), axis=0)
+    cell = float((high - low).max()) / resolution
+    if not cell > 0:
+        raise AkdError("All splats lie in one place, so there is no surface around them.")
+    margin = 3
+    shape = np.ceil((high - low) / cell).astype(int) + 2 * margin + 1
+    filled = _filled(points, low - margin * cell, cell, shape)
+    field = ndimage.gaussian_filter(filled.astype(np.float32), smooth)
+    vertices, faces, _, _ = marching_cubes(field, 0.5)
+    vertices = vertices * cell + low - margin * cell
+    # scikit-image winds triangles the other way round for fields that are high inside.
+    return Mesh(vertices.astype(float), faces[:, ::-1].astype(int), _colors(splats, solid, vertices))
+
+
+def _body_points(splats: Splats, solid: Bool[torch.Tensor, " splat"]) -> Float[np.ndarray, "point 3"]:
+    """Points spread through each splat's body: its centre, and a fixed set within ``REACH`` standard deviations."""
+    generator = np.random.default_rng(0)
+    ball = generator.normal(size=(POINTS_PER_SPLAT, 3))
+    ball *= REACH * generator.random((POINTS_PER_SPLAT, 1)) / np.linalg.norm(ball, axis=1, keepdims=True)
+    ball[0] = 0
+    factor = np.linalg.cholesky(splats.covariances[solid].double().numpy() + 1e-12 * np.eye(3))
+    return (splats.means[solid].double().numpy()[:, None] + np.einsum("nij,kj->nki", factor, ball)).reshape(-1, 3)
+
+
+def _filled(
+    points: Float[np.ndarray, "point 3"], origin: Float[np.ndarray, " 3"], cell: float, shape: np.ndarray
+) -> Bool[np.ndarray, "x y z"]:
+    """Grid nodes that splats touch or enclose."""
+    index = np.rint((points - origin) / cell).astype(int)
+    index = index[((index >= 0) & (index < shape)).all(1)]
+    touched = np.zeros(shape, bool)
+    touched[tuple(index.T)] = True
+    # Close gaps of a cell or two before asking what the outside can reach, then take the same off again.
+    closed = ndimage.binary_closing(np.pad(touched, 3), iterations=2)[3:-3, 3:-3, 3:-3]
+    body = ndimage.binary_fill_holes(closed)
+    parts, _ = ndimage.label(body)
+    sizes = np.bincount(parts.ravel())
+    sizes[0] = 0
+    # Specks are stray splats; whatever is a hundredth of the largest part stays.
+    return np.isin(parts, np.flatnonzero(sizes >= max(sizes.max() / 100, 1)))
+
+
+def _colors(splats: Splats, solid: Bool[torch.Tensor, " splat"], vertices: np.ndarray) -> Float[np.ndarray, "vertex 3"]:
+    """Each vertex in the colour of the nearest splat."""
+    _, nearest = cKDTree(splats.means[solid].numpy()).query(vertices)
+    return color_from_sh(splats.sh[solid]).double().numpy()[nearest]
