@@ -1,112 +1,23 @@
-"""All metrics of one motion, a name for its gait, and a word on whether it is any good."""
+"""All metrics of one motion."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Int
 
 from akd.measure import contact, gait, smoothness, treadmill
+from akd.measure.evaluation import Evaluation, as_text, verdict
 from akd.measure.gait_names import gait_name
 from akd.measure.trace import Trace, trace
 from akd.motion import Motion
 from akd.rig import Rig
 from akd.skeleton import Limb
 
-Verdict = Literal["good", "tiny", "sliding", "floating", "broken"]
-
-BROKEN_DEPTH = 0.15
-"""A body that is this deep in the ground on average is broken [ℓ]."""
-BROKEN_SHAKING = 0.3
-"""So is one with this share of its joint-angle power above 8 Hz."""
-TINY_AMOUNT = 0.1
-"""Less motion than this cannot be seen [ℓ/s]."""
-FLOATING_HEIGHT = 0.1
-"""A body whose lowest point is this high on average floats [ℓ]; a gallop's airborne phase stays below."""
-FLOATING_AIR = 0.7
-"""So does one with no foot near the ground for this share of the time."""
-SLIDING_RATIO = 0.3
-"""Feet slide if this share of their contact frames skates."""
-
 FEET_FIELDS = (
     "gait", "skating_ratio", "slide", "contact_share", "air_time", "alternation", "phases", "amplitudes", "duty_factor",
     "stride_frequency", "crossed_limbs", "treadmill_speed", "ground_heights",
 )
 """What stays None on a rig without legs."""
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """Every number of one motion. None: not defined for this rig or clip, and ``notes`` says why."""
-
-    verdict: Verdict
-    gait: str | None
-    """Nearest named gait."""
-    frame_count: int
-    fps: float
-    skating_ratio: float | None
-    """Share of contact foot-frames that skate."""
-    slide: float | None
-    """Mean weighted step of low feet [ℓ per frame]."""
-    contact_share: float | None
-    """Share of foot-frames in contact."""
-    penetration_mean: float
-    """Depth of the deepest vertex, mean over frames [ℓ]."""
-    penetration_max: float
-    penetration_share: float
-    """Share of frames deeper than 0.005 ℓ."""
-    float_height: float
-    """Height of the lowest vertex above the ground, mean over frames [ℓ]."""
-    air_time: float | None
-    """Share of frames with every foot above 0.05 ℓ."""
-    corner_depth: float
-    """AKD's ground term: mean depth of the corners of the bones' cuboids [ℓ]."""
-    jerk: float | None
-    """[ℓ/s³]"""
-    laplacian: float | None
-    """Mean absolute second difference of root placement and joint angles."""
-    high_band: float | None
-    """Share of joint-angle power above 8 Hz."""
-    motion_amount: float
-    """Mean joint path in the root frame [ℓ/s]."""
-    travel: float
-    """Root path on the ground [ℓ/s]."""
-    loop_error: float | None
-    """Pose gap [ℓ] + velocity gap [ℓ per frame] between the ends."""
-    bone_stretch: float
-    """Coefficient of variation of bone lengths."""
-    alternation: tuple[float, ...] | None
-    """Of each left/right pair of legs from front to hind; 1 = opposite, 0 = together or hardly moving."""
-    phases: tuple[float, ...] | None
-    """Touch-down of each leg (front to hind, left before right) as a share of the stride after the first leg's."""
-    amplitudes: tuple[float, ...] | None
-    """Half of each foot's fore–aft swing [ℓ]."""
-    duty_factor: float | None
-    """Share of frames in contact, mean over feet."""
-    stride_frequency: float | None
-    """[Hz]"""
-    froude: float
-    """v² / (g ℓ) of the travel, or of the treadmill."""
-    heading: float | None
-    """Cosine between root velocity and body forward."""
-    crossed_limbs: float | None
-    """Share of frames in which a left foot is right of its partner."""
-    treadmill_speed: float | None
-    """Speed over the ground that a clip in place pretends to have [ℓ/s]; sliding is measured against it."""
-    ground_heights: tuple[float, ...] | None
-    """The level each foot was taken to stand on [ℓ]; zero for motions of our own."""
-    notes: tuple[str, ...] = ()
-    """What was estimated and what could not be measured, one sentence each."""
-
-    def as_dict(self) -> dict[str, object]:
-        """Plain values, ready for JSON."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
-
-    def rows(self) -> list[tuple[str, str]]:
-        """Name and value of every number as text, in the order of the fields."""
-        names = (field.name for field in fields(self) if field.name != "notes")
-        return [(name.replace("_", " "), _text(getattr(self, name))) for name in names]
 
 
 def evaluate(rig: Rig, motion: Motion, *, from_file: bool) -> Evaluation:
@@ -124,21 +35,6 @@ def evaluate(rig: Rig, motion: Motion, *, from_file: bool) -> Evaluation:
         notes.append("The rig has no legs, so nothing about feet and gait is measured.")
     numbers["froude"] = gait.froude(numbers["treadmill_speed"] or numbers["travel"], rig.leg_metres)
     return Evaluation(verdict=verdict(numbers), frame_count=motion.frame_count, fps=motion.fps, notes=tuple(notes), **numbers)
-
-
-def verdict(numbers: Mapping[str, Any]) -> Verdict:
-    """The first thing wrong with a motion, the worst first; thresholds are this module's constants."""
-
-    def above(name: str, threshold: float) -> bool:
-        return numbers[name] is not None and numbers[name] > threshold
-
-    if above("penetration_mean", BROKEN_DEPTH) or above("high_band", BROKEN_SHAKING):
-        return "broken"
-    if numbers["motion_amount"] < TINY_AMOUNT:
-        return "tiny"
-    if above("float_height", FLOATING_HEIGHT) or above("air_time", FLOATING_AIR):
-        return "floating"
-    return "sliding" if above("skating_ratio", SLIDING_RATIO) else "good"
 
 
 class _Stand(NamedTuple):
@@ -161,7 +57,7 @@ def _stand(seen: Trace, from_file: bool) -> _Stand:
     feet = feet - heights[:, None] * np.array([0.0, 1.0, 0.0])
     notes = []
     if np.abs(heights).max() > contact.DEEP:
-        notes.append(f"Feet stand at {_text(tuple(heights.tolist()))} ℓ in this file, and contact is judged from there.")
+        notes.append(f"Feet stand at {as_text(tuple(heights.tolist()))} ℓ in this file, and contact is judged from there.")
     velocity = treadmill.treadmill_velocity(feet, root, seen.fps)
     if velocity is None:
         return _Stand(feet, root, heights, None, notes)
@@ -232,11 +128,3 @@ def leg_pairs(legs: tuple[Limb, ...]) -> Int[np.ndarray, "pair 2"]:
     place = {(leg.side, leg.order): index for index, leg in enumerate(legs)}
     both = [(place["L", order], place["R", order]) for side, order in place if side == "L" and ("R", order) in place]
     return np.array(both, int).reshape(-1, 2)
-
-
-def _text(value: object) -> str:
-    if value is None:
-        return "–"
-    if isinstance(value, tuple):
-        return " ".join(_text(item) for item in value)
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
