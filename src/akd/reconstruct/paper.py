@@ -15,7 +15,6 @@ from torch import Tensor
 from akd.mesh import Mesh
 from akd.reconstruct.fast import surface_splats
 from akd.reconstruct.views import Views, random_views
-from akd.render.camera import Camera
 from akd.render.follow_camera import bounding_sphere
 from akd.render.rasterize import rasterize_splats
 from akd.rotations import quaternion_to_matrix
@@ -43,7 +42,7 @@ class PaperSettings:
     views_per_step: int = 2
     rounds: int = 3
     """Of splitting and pruning, within the first two thirds of the steps."""
-    place_rate: float = 4e-4
+    place_rate: float = 1e-3
     """Learning rate of the means, in radii of the character."""
     rate: float = 0.02
     """Learning rate of log scales, rotations, opacity logits and colours; it falls to a tenth."""
@@ -86,11 +85,8 @@ def _misfit(
     splats: Splats, views: Views, chosen: Int[Tensor, " chosen"], background: Float[Tensor, "3"]
 ) -> Float[Tensor, ""]:
     """Mean squared error over one background. A new one each time tells coverage from colour."""
-    camera = Camera(
-        views.camera.world_to_camera[chosen], views.camera.intrinsics[chosen], views.camera.width, views.camera.height
-    )
     wanted = views.images[chosen] + (1 - views.alphas[chosen][..., None]) * background
-    return (rasterize_splats(splats, camera, background=background).image - wanted).square().mean()
+    return (rasterize_splats(splats, views.camera[chosen], background=background).image - wanted).square().mean()
 
 
 def _free(splats: Splats) -> Free:

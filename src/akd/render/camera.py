@@ -25,6 +25,10 @@ class Camera:
     height: int
     """Picture height [px]."""
 
+    def __getitem__(self, frames: slice | Tensor) -> "Camera":
+        """The cameras of some frames."""
+        return Camera(self.world_to_camera[frames], self.intrinsics[frames], self.width, self.height)
+
     @property
     def frame_count(self) -> int:
         return self.world_to_camera.shape[0]

@@ -25,6 +25,13 @@ class Hits(NamedTuple):
     distance: Float[np.ndarray, " hit"]
     """Along the ray, in lengths of its direction."""
 
+    def where(self, chosen: Bool[np.ndarray, " hit"]) -> "Hits":
+        """Some of the hits."""
+        if chosen.all():
+            return self
+        points = SurfacePoints(self.points.face[chosen], self.points.barycentric[chosen])
+        return Hits(self.ray[chosen], points, self.distance[chosen])
+
 
 class RayScene:
     """Triangles ready to be searched by rays."""
@@ -55,14 +62,18 @@ class RayScene:
         return self._scene.run(*as_float, **({} if output is None else {"output": output}))
 
 
-Shader = Callable[[Hits, np.ndarray], Float[np.ndarray, "hit 3"]]
-"""Hits and the directions of their rays → sRGB colours."""
+Shader = Callable[[Hits, np.ndarray], np.ndarray]
+"""Hits and the directions of all rays → the hits' sRGB colours, hit × 3."""
 
 
 def mesh_picture(
-    scene: RayScene, vertices: Float[np.ndarray, "vertex 3"], camera: Camera, frame: int, shader: Shader, *, supersample: int = 3
+    scene: RayScene, vertices: Float[np.ndarray, "vertex 3"], camera: Camera, frame: int, shader: Shader, *, supersample: int = 3,
+    floor: float = -np.inf,
 ) -> tuple[Float[Tensor, "height width 3"], Float[Tensor, "height width"]]:
-    """Colour over black and coverage of one frame; every pixel is the mean of ``supersample``² rays."""
+    """Colour over black and coverage of one frame; every pixel is the mean of ``supersample``² rays.
+
+    What lies lower than ``floor`` is hidden, for cameras above it.
+    """
     top, bottom, left, right = _rectangle(vertices, camera, frame)
     image = np.zeros((camera.height, camera.width, 4), np.float32)
     if bottom > top and right > left:
@@ -70,6 +81,7 @@ def mesh_picture(
         directions = _directions(camera, frame, (top, bottom, left, right), supersample)
         origin = camera.centers[frame].double().numpy()
         hits = scene.first_hits(np.broadcast_to(origin, directions.shape), directions)
+        hits = hits.where(origin[1] + hits.distance * directions[hits.ray, 1] >= floor)
         layer = np.zeros((len(directions), 4), np.float32)
         layer[hits.ray, :3] = shader(hits, directions)
         layer[hits.ray, 3] = 1

@@ -23,8 +23,7 @@ def interpolate(
     mesh: Mesh, points: SurfacePoints, values: Float[np.ndarray, "vertex channel"]
 ) -> Float[np.ndarray, "point channel"]:
     """Per-vertex values at points of the surface."""
-    corners = mesh.faces[points.face]
-    return sum(points.barycentric[:, k, None] * values[corners[:, k]] for k in range(3))
+    return np.einsum("pk,pkc->pc", points.barycentric, values[mesh.faces[points.face]])
 
 
 def vertex_normals(vertices: Float[np.ndarray, "vertex 3"], faces: Int[np.ndarray, "face 3"]) -> Float[np.ndarray, "vertex 3"]:
@@ -38,7 +37,7 @@ def vertex_normals(vertices: Float[np.ndarray, "vertex 3"], faces: Int[np.ndarra
 def base_colors(mesh: Mesh, points: SurfacePoints) -> Float[np.ndarray, "point 3"]:
     """Unlit sRGB colour: the texture where there is one, else the vertices' colours."""
     colors = interpolate(mesh, points, mesh.colors)
-    if mesh.uv is None:
+    if mesh.uv is None or all(material.texture is None for material in mesh.materials):
         return colors
     uv = interpolate(mesh, points, mesh.uv)
     material_of_point = mesh.face_material[points.face] if mesh.face_material.size else np.full(len(colors), -1)
@@ -71,5 +70,5 @@ def soft_light(normals: Float[np.ndarray, "point 3"], strength: float) -> Float[
 
 def lit_colors(mesh: Mesh, points: SurfacePoints, shade: float) -> Float[np.ndarray, "point 3"]:
     """Base colour under a soft sky. It depends on the surface only, not on the camera, so splats can carry it as their colour."""
-    normals = vertex_normals(mesh.vertices, mesh.faces)
-    return base_colors(mesh, points) * soft_light(interpolate(mesh, points, normals), shade)
+    light = soft_light(vertex_normals(mesh.vertices, mesh.faces), shade)
+    return base_colors(mesh, points) * interpolate(mesh, points, light)
