@@ -9,12 +9,9 @@ one comparison serves both, and eight finished neighbours are skipped before any
 
 import numpy as np
 
-from akd.render.kernel_ellipses import (
-    BLUE, DEPTH, GREEN, HALF_WIDTH, OPACITY, REACH, RED, SHEAR, SPAN, TAPER, XX, XY, YY, X, Y,
-)  # fmt: skip
-from akd.render.lanes import (
-    WIDTH, any_lane, below_zero, both, ceil, choose, count_from, exp2, fill, floor, kernel, load, lower, part, sqrt, store, total,
-)  # fmt: skip
+from akd.render.compiled import kernel, part
+from akd.render.kernel_ellipses import BLUE, DEPTH, GREEN, HALF_WIDTH, OPACITY, REACH, RED, SHEAR, SPAN, TAPER, XX, XY, YY, X, Y
+from akd.render.lanes import WIDTH, any_lane, ceil, choose, exp2, fill, floor, load, lower, negative, ramp, sqrt, store, total
 from akd.render.raster_reference import FAINTEST, FINISHED, STRONGEST
 
 LOG2_E = 1.4426950408889634
@@ -40,12 +37,12 @@ def blend(ellipses, top, bottom, color, transmittance, depth):
                 here = (row - top) * stride + column
                 t = load(left_over, here)
                 if any_lane(t > 0.0):
-                    dx = count_from(color.dtype.type(column + 0.5) - e[X])
+                    dx = ramp(color.dtype.type(column + 0.5) - e[X])
                     alpha, _ = _alpha(e, dx, dy, zero)
                     weight = t * alpha
                     after = t - weight
                     goes_on = after > FINISHED
-                    store(left_over, here, choose(goes_on, after, below_zero(t)))
+                    store(left_over, here, choose(goes_on, after, negative(t)))
                     weight = choose(goes_on, weight, zero)
                     _add(red, here, weight, e[RED])
                     _add(green, here, weight, e[GREEN])
@@ -94,12 +91,12 @@ def blend_back(ellipses, top, bottom, color, transmittance, depth, d_color, d_tr
                 here = (row - top) * stride + column
                 t = load(left_over, here)
                 if any_lane(t > 0.0):
-                    dx = count_from(color.dtype.type(column + 0.5) - e[X])
+                    dx = ramp(color.dtype.type(column + 0.5) - e[X])
                     alpha, is_free = _alpha(e, dx, dy, zero)
                     weight = t * alpha
                     after = t - weight
                     goes_on = after > FINISHED
-                    store(left_over, here, choose(goes_on, after, below_zero(t)))
+                    store(left_over, here, choose(goes_on, after, negative(t)))
                     weight = choose(goes_on, weight, zero)
                     g_red, g_green, g_blue, g_far = load(d_red, here), load(d_green, here), load(d_blue, here), load(d_far, here)
                     s_red, s_green = s_red + weight * g_red, s_green + weight * g_green
@@ -109,7 +106,7 @@ def blend_back(ellipses, top, bottom, color, transmittance, depth, d_color, d_tr
                     store(rest, here, behind)
                     # ∂loss/∂σ = −α ∂loss/∂α, and nothing where α was cut off above or the pixel was finished.
                     d_sigma = alpha * (behind / (1.0 - alpha) - t * q)
-                    d_sigma = choose(both(goes_on, is_free), d_sigma, zero)
+                    d_sigma = choose(goes_on & is_free, d_sigma, zero)
                     s, s_x, s_y = s + d_sigma, s_x + d_sigma * dx, s_y + d_sigma * dy
                     s_xx, s_xy, s_yy = s_xx + d_sigma * dx * dx, s_xy + d_sigma * dx * dy, s_yy + d_sigma * (dy * dy)
         if first < last:
@@ -124,9 +121,10 @@ def blend_back(ellipses, top, bottom, color, transmittance, depth, d_color, d_tr
 @part
 def _fresh_pixels(rows, width, like):
     """Transmittance of untouched rows; each ends with eight finished pixels, so that a load may run over its end."""
-    pixels = np.ones((rows, width + WIDTH), like.dtype)
-    pixels[:, width:] = -1
-    return pixels.reshape(-1)
+    pixels = np.empty(rows * (width + WIDTH), like.dtype)
+    for i in range(len(pixels)):
+        pixels[i] = 1.0 if i % (width + WIDTH) < width else -1.0
+    return pixels
 
 
 @part
@@ -158,7 +156,7 @@ def _alpha(e, dx, dy, zero):
     exponent = dx * (dx * (half * e[XX]) + scale * e[XY] * dy) + half * e[YY] * dy * dy
     peak = exp2(exponent) * e[OPACITY]
     alpha = lower(peak, STRONGEST)
-    return choose(both(alpha >= FAINTEST, exponent <= 0.0), alpha, zero), peak <= STRONGEST
+    return choose((alpha >= FAINTEST) & (exponent <= 0.0), alpha, zero), peak <= STRONGEST
 
 
 @part

@@ -6,7 +6,8 @@ these many small products would cost more than the blending. Arrays of vectors a
 
 import numpy as np
 
-from akd.render.lanes import WIDTH, both, choose, fill, gather, higher, kernel, load, log, lower, part, scatter, sqrt, store, total
+from akd.render.compiled import kernel, part
+from akd.render.lanes import WIDTH, choose, fill, gather, higher, load, log, lower, scatter, sqrt, store, total
 from akd.render.projection import BLUR, MARGIN
 from akd.render.raster_reference import FAINTEST
 
@@ -30,10 +31,9 @@ def find_ellipses(means, covariances, opacities, colors, lens, depths, keys, ell
     ``keys`` is the memory of ``depths`` seen as unsigned integers: positive floats and their bits sort alike.
     """
     candidates, count = _in_front(means, opacities, lens)
-    rows = np.arange(len(candidates))
     flat = np.empty(len(candidates) * ELLIPSE_SIZE, means.dtype)
     for k in range(0, count, WIDTH):
-        _project(means, covariances, opacities, candidates, k, lens, flat, rows)
+        _project(means, covariances, opacities, candidates, k, lens, flat)
     found = 0
     kept = np.empty(count, np.int32)
     for k in range(count):
@@ -56,17 +56,18 @@ def find_ellipses(means, covariances, opacities, colors, lens, depths, keys, ell
 @kernel
 def splat_gradients(means, covariances, lens, order, count, gradients, d_means, d_covariances, d_opacities, d_colors, d_lens):
     """Gradients of the ellipses carried back to splats and lens; ``gradients`` has eight more rows, of zeros."""
-    rows = np.arange(count + WIDTH)
+    if count == 0:
+        return
     # The lanes behind the end repeat the first splat of their eight, with zero gradients; ``scatter`` keeps the first.
     padded = np.empty(count + WIDTH, np.int32)
-    padded[:count] = order[:count]
-    padded[count:] = order[count // WIDTH * WIDTH] if count % WIDTH else 0
+    for rank in range(count + WIDTH):
+        padded[rank] = order[rank if rank < count else (count - 1) // WIDTH * WIDTH]
     sums = np.zeros(LENS_GRADIENT_SIZE * WIDTH, means.dtype)
     for k in range(0, count, WIDTH):
-        _project_back(means, covariances, padded, k, lens, gradients, rows, d_means, d_covariances, sums)
-        scatter(d_opacities, padded, k, 1, 0, gather(gradients, rows, k, GRADIENT_SIZE, OPACITY))
+        _project_back(means, covariances, padded, k, lens, gradients, d_means, d_covariances, sums)
+        scatter(d_opacities, padded, k, 1, 0, _gradient(gradients, k, OPACITY))
         for channel in range(3):
-            scatter(d_colors, padded, k, 3, channel, gather(gradients, rows, k, GRADIENT_SIZE, RED + channel))
+            scatter(d_colors, padded, k, 3, channel, _gradient(gradients, k, RED + channel))
     for i in range(LENS_GRADIENT_SIZE):
         d_lens[i] = total(load(sums, i * WIDTH))
 
@@ -100,13 +101,16 @@ def _symmetric(covariances, index, k):
     xy = (gather(covariances, index, k, 9, 1) + gather(covariances, index, k, 9, 3)) * 0.5
     xz = (gather(covariances, index, k, 9, 2) + gather(covariances, index, k, 9, 6)) * 0.5
     yz = (gather(covariances, index, k, 9, 5) + gather(covariances, index, k, 9, 7)) * 0.5
-    return gather(covariances, index, k, 9, 0), xy, xz, gather(covariances, index, k, 9, 4), yz, gather(covariances, index, k, 9, 8)
+    xx, yy, zz = gather(covariances, index, k, 9, 0), gather(covariances, index, k, 9, 4), gather(covariances, index, k, 9, 8)
+    return xx, xy, xz, yy, yz, zz
 
 
 @part
 def _times(s, v):
     """A symmetric matrix times a vector."""
-    return s[0] * v[0] + s[1] * v[1] + s[2] * v[2], s[1] * v[0] + s[3] * v[1] + s[4] * v[2], s[2] * v[0] + s[4] * v[1] + s[5] * v[2]
+    xx, xy, xz, yy, yz, zz = s
+    x, y, z = v
+    return xx * x + xy * y + xz * z, xy * x + yy * y + yz * z, xz * x + yz * y + zz * z
 
 
 @part
@@ -132,7 +136,7 @@ def _picture_row(scale, held, lens, row):
 
 
 @part
-def _project(means, covariances, opacities, index, k, lens, flat, rows):
+def _project(means, covariances, opacities, index, k, lens, flat):
     """Eight splats to the ellipses k … k + 7 of ``flat``; REACH is negative for the invisible."""
     x, y, z = _in_camera(means, index, k, lens)
     slope_x, slope_y = x / z, y / z
@@ -147,20 +151,20 @@ def _project(means, covariances, opacities, index, k, lens, flat, rows):
     # α ≥ 1/255 where 2σ ≤ cut; a little more, because every pixel is tested again exactly.
     cut = log(opacity * 255.0) * 2.002 + 0.001
     reach_x, reach_y = sqrt(cut * xx), sqrt(cut * yy)
-    across = both(px + reach_x >= 0.0, px - reach_x <= lens[WIDE])
-    down = both(py + reach_y >= 0.0, py - reach_y <= lens[HIGH])
-    visible = both(both(across, down), determinant > 0.0)
+    across = (px + reach_x >= 0.0) & (px - reach_x <= lens[WIDE])
+    down = (py + reach_y >= 0.0) & (py - reach_y <= lens[HIGH])
+    visible = across & down & (determinant > 0.0)
     reach = choose(visible, reach_y, fill(lens.dtype.type(-1.0)))
     # dy below its centre the ellipse covers SHEAR·dy ± h with h² = SPAN − TAPER·dy², for |dy| ≤ REACH.
     shear, span, taper = xy / yy, cut * determinant / yy, determinant / (yy * yy)
     conic = yy / determinant, -xy / determinant, xx / determinant
     columns = px, py, conic[0], conic[1], conic[2], opacity, z, opacity, opacity, opacity, shear, span, taper, reach_x, reach
     for column in range(len(columns)):
-        scatter(flat, rows, k, ELLIPSE_SIZE, column, columns[column])
+        scatter(flat, None, k, ELLIPSE_SIZE, column, columns[column])
 
 
 @part
-def _project_back(means, covariances, index, k, lens, gradients, rows, d_means, d_covariances, sums):
+def _project_back(means, covariances, index, k, lens, gradients, d_means, d_covariances, sums):
     """The derivative of ``_project`` transposed, for eight splats: gradients of centre and covariance, and of the lens."""
     x, y, z = _in_camera(means, index, k, lens)
     slope_x, slope_y, scale_x, scale_y = x / z, y / z, lens[FX] / z, lens[FY] / z
@@ -169,7 +173,8 @@ def _project_back(means, covariances, index, k, lens, gradients, rows, d_means, 
     s = _symmetric(covariances, index, k)
     su, sv = _times(s, u), _times(s, v)
     xx, xy, yy = _dot(u, su) + BLUR, _dot(u, sv), _dot(v, sv) + BLUR
-    g_xx, g_xy, g_yy = _inverse_back(xx, xy, yy, gather(gradients, rows, k, GRADIENT_SIZE, XX), gather(gradients, rows, k, GRADIENT_SIZE, XY), gather(gradients, rows, k, GRADIENT_SIZE, YY))
+    g_a, g_b, g_c = _gradient(gradients, k, XX), _gradient(gradients, k, XY), _gradient(gradients, k, YY)
+    g_xx, g_xy, g_yy = _inverse_back(xx, xy, yy, g_a, g_b, g_c)
     _covariance_back(u, v, g_xx, g_xy, g_yy, index, k, d_covariances)
 
     # Rows of J R, then J, whose entries are (f/z, −f·held/z) in each direction.
@@ -182,13 +187,13 @@ def _project_back(means, covariances, index, k, lens, gradients, rows, d_means, 
 
     # A held slope does not follow the splat any more but the rim, which depends on the lens.
     zero = fill(lens.dtype.type(0.0))
-    free_x, free_y = both(slope_x >= held_x, slope_x <= held_x), both(slope_y >= held_y, slope_y <= held_y)
-    d_px, d_py = gather(gradients, rows, k, GRADIENT_SIZE, X), gather(gradients, rows, k, GRADIENT_SIZE, Y)
+    free_x, free_y = (slope_x >= held_x) & (slope_x <= held_x), (slope_y >= held_y) & (slope_y <= held_y)
+    d_px, d_py = _gradient(gradients, k, X), _gradient(gradients, k, Y)
     d_slope_x, d_slope_y = d_px * lens[FX] + choose(free_x, d_held_x, zero), d_py * lens[FY] + choose(free_y, d_held_y, zero)
     d_rim_x, d_rim_y = choose(free_x, zero, d_held_x) / lens[FX], choose(free_y, zero, d_held_y) / lens[FY]
 
     d_x, d_y = d_slope_x / z, d_slope_y / z
-    d_z = gather(gradients, rows, k, GRADIENT_SIZE, DEPTH) - d_x * slope_x - d_y * slope_y - (d_scale_x * scale_x + d_scale_y * scale_y) / z
+    d_z = _gradient(gradients, k, DEPTH) - d_x * slope_x - d_y * slope_y - (d_scale_x * scale_x + d_scale_y * scale_y) / z
     for i in range(3):
         scatter(d_means, index, k, 3, i, d_x * lens[i] + d_y * lens[4 + i] + d_z * lens[8 + i])
     turn_x = (d_u0 * scale_x, d_u1 * scale_x, d_u2 * scale_x)
@@ -205,6 +210,11 @@ def _project_back(means, covariances, index, k, lens, gradients, rows, d_means, 
     _accumulate(sums, FY, d_py * slope_y + d_scale_y / z - d_rim_y * held_y)
     _accumulate(sums, CX, d_px - d_rim_x)
     _accumulate(sums, CY, d_py - d_rim_y)
+
+
+@part
+def _gradient(gradients, k, column):
+    return gather(gradients, None, k, GRADIENT_SIZE, column)
 
 
 @part
@@ -243,7 +253,9 @@ def _accumulate(sums, entry, lanes):
 @part
 def _ranks(keys):
     """Positions of the keys from smallest to largest, equal ones in their order: a radix sort."""
-    ranks, other = np.arange(len(keys)).astype(np.int32), np.empty(len(keys), np.int32)
+    ranks, other = np.empty(len(keys), np.int32), np.empty(len(keys), np.int32)
+    for i in range(len(keys)):
+        ranks[i] = i
     digits = 1 << DIGIT
     mask = keys.dtype.type(digits - 1)
     for shift in range(0, keys.itemsize * 8, DIGIT):

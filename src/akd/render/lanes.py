@@ -6,20 +6,20 @@ construction: one AVX register, two of SSE or NEON. Comparisons give a mask of e
 """
 
 import operator
+from typing import Any
 
 from llvmlite import ir
-from numba import njit, types
+from numba import extending, types
 from numba.core import cgutils
-from numba.extending import intrinsic, lower_builtin, models, overload, register_model, type_callable
+from numba.extending import lower_builtin, models, overload, register_model, type_callable
+
+from akd.render.compiled import part
 
 WIDTH = 8
 FUSED = ("contract", "nsz")  # may use fused multiply–add; nothing that changes results beyond rounding
 
 
-kernel = njit(cache=True, nogil=True, error_model="numpy")
-"""Decorates what Python calls. The cache notices changes of the kernel's own file only: touch it after editing this one."""
-part = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
-"""Decorates what only kernels call; leaving out the way in from Python saves much of the compile time."""
+intrinsic: Any = extending.intrinsic  # called with one argument less than it is defined with, which type checkers miss
 
 
 class Lanes(types.Type):
@@ -78,7 +78,7 @@ def store(typing_context, array, start, lanes):
 
 @intrinsic
 def gather(typing_context, array, index, start, stride, offset):
-    """``array[stride · index[start + lane] + offset]`` for the eight lanes."""
+    """``array[stride · index[start + lane] + offset]`` for the eight lanes; an index of None counts 0, 1, 2 …"""
     lanes = Lanes(array.dtype)
 
     def generate(context, builder, signature, arguments):
@@ -114,7 +114,7 @@ def fill(typing_context, value):
 
 
 @intrinsic
-def count_from(typing_context, first):
+def ramp(typing_context, first):
     """first, first + 1, …, first + 7."""
 
     def generate(context, builder, signature, arguments):
@@ -135,7 +135,7 @@ def choose(typing_context, mask, yes, no):
 
 
 @intrinsic
-def below_zero(typing_context, lanes):
+def negative(typing_context, lanes):
     """−|x|: the sign bit set."""
 
     def generate(context, builder, signature, arguments):
@@ -253,10 +253,6 @@ def higher(a, b):
     """Lane by lane, the larger."""
 
 
-def both(a, b):
-    """Lane by lane, whether both masks hold."""
-
-
 def _register(function, emit, returns_mask=False):
     """Teach numba an operation of two operands, either of which may be a plain number that is then meant for every lane.
 
@@ -277,7 +273,8 @@ def _register(function, emit, returns_mask=False):
 
     def generate(context, builder, signature, arguments):
         lanes = next(kind for kind in signature.args if isinstance(kind, Lanes | Mask))
-        return emit(builder, *(_as_vector(context, builder, *pair, lanes) for pair in zip(arguments, signature.args, strict=True)))
+        pairs = zip(arguments, signature.args, strict=True)
+        return emit(builder, *(_as_vector(context, builder, value, kind, lanes) for value, kind in pairs))
 
     for kinds in ((Lanes, Lanes), (Lanes, types.Number), (types.Number, Lanes), (Mask, Mask)):
         lower_builtin(function, *kinds)(generate)
@@ -315,7 +312,7 @@ _register(operator.ge, _compare(">="), returns_mask=True)
 _register(operator.gt, _compare(">"), returns_mask=True)
 _register(lower, _extreme("<"))
 _register(higher, _extreme(">"))
-_register(both, lambda builder, a, b: builder.and_(a, b), returns_mask=True)
+_register(operator.and_, lambda builder, a, b: builder.and_(a, b), returns_mask=True)
 
 
 def _splat(builder, scalar):
@@ -327,13 +324,15 @@ def _splat(builder, scalar):
 def _places(context, builder, signature, arguments):
     """Pointers to ``array[stride · index[start + lane] + offset]``, lane by lane."""
     data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-    indices = context.make_array(signature.args[1])(context, builder, arguments[1]).data
+    index_type = signature.args[1]
     start, stride, offset = (
         context.cast(builder, value, kind, types.intp) for value, kind in zip(arguments[2:5], signature.args[2:5], strict=True)
     )
     for lane in range(WIDTH):
-        here = builder.load(builder.gep(indices, [builder.add(start, ir.Constant(start.type, lane))]))
-        here = context.cast(builder, here, signature.args[1].dtype, types.intp)
+        here = builder.add(start, ir.Constant(start.type, lane))
+        if index_type is not types.none:
+            indices = context.make_array(index_type)(context, builder, arguments[1]).data
+            here = context.cast(builder, builder.load(builder.gep(indices, [here])), index_type.dtype, types.intp)
         yield builder.gep(data, [builder.add(builder.mul(here, stride), offset)])
 
 

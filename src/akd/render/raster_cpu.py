@@ -1,32 +1,34 @@
 """The rasteriser for ordinary processors: compiled, eight pixels at a time, parallel over frames and bands of rows.
 
 Work is cut into tasks (a frame, or a band of one) that own everything they write, so there is nothing to lock. They run
-on plain threads, as many as ``torch.get_num_threads()``: the kernels release the GIL, several callers may render at
-once, and none of the thread pools a process may not fork or share is involved.
+on plain threads, as many as ``torch.get_num_threads()``: the kernels release the GIL and several callers may render at
+once. numba's own parallel loops are not used: their thread pools may not be shared between callers or survive a fork.
 """
 
+import functools
+import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from akd.errors import AkdError
 from akd.render.camera import Camera
 from akd.render.kernel_blend import blend, blend_back
-from akd.render.kernel_ellipses import (
-    ELLIPSE_SIZE, GRADIENT_SIZE, find_ellipses, splat_gradients,
-)  # fmt: skip
+from akd.render.kernel_ellipses import ELLIPSE_SIZE, GRADIENT_SIZE, find_ellipses, splat_gradients
 from akd.render.lanes import WIDTH
 from akd.render.raster_reference import Layers
 
-KEY_TYPES = {torch.float32: np.uint32, torch.float64: np.uint64}
+KEY_TYPES: dict[torch.dtype, Any] = {torch.float32: np.uint32, torch.float64: np.uint64}
 TASKS_PER_THREAD = 4
 """More than one, so that a thread with little to draw helps the others."""
 SMALLEST_BAND = 16
-"""Rows; below this the bands' common work would outweigh the drawing."""
+"""Rows; below this what every band must do would outweigh the drawing."""
 
 
 def rasterize_cpu(
@@ -58,18 +60,19 @@ class _Rasterize(torch.autograd.Function):
         ellipses = torch.empty(frames, splats, ELLIPSE_SIZE, dtype=dtype)
         order = torch.empty(frames, splats, dtype=torch.int32)
         counts = np.zeros(frames, np.int64)
-        arrays = [_rows(tensor, frames) for tensor in inputs]
+        splat_rows = [_frame_rows(tensor, frames) for tensor in inputs]
+        ellipse_rows, order_rows = _frame_rows(ellipses, frames), order.numpy()
         pictures = [layer.numpy() for layer in layers]
 
         def find(frame: int) -> None:
-            depths = np.empty(splats, arrays[0][0].dtype)
-            keys = depths.view(KEY_TYPES[dtype])
-            here = (array[frame] for array in arrays)
-            counts[frame] = find_ellipses(*here, depths, keys, ellipses[frame].view(-1).numpy(), order[frame].numpy())
+            depths = np.empty(splats, splat_rows[0].dtype)
+            here = (rows[frame] for rows in splat_rows)
+            found = find_ellipses(*here, depths, depths.view(KEY_TYPES[dtype]), ellipse_rows[frame], order_rows[frame])
+            counts[frame] = found
 
-        def draw(task: tuple[int, int, int]) -> None:
-            frame, top, bottom = task
-            blend(ellipses[frame].numpy()[: counts[frame]], top, bottom, *(picture[frame] for picture in pictures))
+        def draw(band: Band) -> None:
+            here = (picture[band.frame] for picture in pictures)
+            blend(ellipses.numpy()[band.frame, : counts[band.frame]], band.top, band.bottom, *here)
 
         _run(find, range(frames))
         _run(draw, _bands(frames, height))
@@ -78,59 +81,70 @@ class _Rasterize(torch.autograd.Function):
         return layers
 
     @staticmethod
+    @once_differentiable
     def backward(ctx, *d_layers):
         *inputs, ellipses, order, color, transmittance, depth = ctx.saved_tensors
-        frames, height, dtype = len(order), color.shape[1], color.dtype
+        (frames, splats), height, counts = order.shape, color.shape[1], ctx.counts
         bands = _bands(frames, height)
-        band_count = len(bands) // frames
-        partial = torch.zeros(frames, band_count, order.shape[1] + WIDTH, GRADIENT_SIZE, dtype=dtype)
-        arrays = [_rows(tensor, frames) for tensor in inputs]
+        shares = color.new_zeros(frames, len(bands) // frames, splats + WIDTH, GRADIENT_SIZE)
+        gradients = [color.new_zeros(frames, *tensor.shape[1:]) for tensor in inputs]
         pictures = [layer.contiguous().numpy() for layer in (color, transmittance, depth, *d_layers)]
-        gradients = [torch.zeros(frames, *tensor.shape[1:], dtype=dtype) for tensor in inputs[:4]]
-        gradients.append(torch.zeros(frames, inputs[4].shape[1], dtype=dtype))
-        outputs = [_rows(tensor, frames) for tensor in gradients]
-        order_array, counts = order.numpy(), ctx.counts
 
-        def draw(task: tuple[int, int, int]) -> None:
-            frame, top, bottom = task
-            share = partial[frame, bands.index(task) % band_count].numpy()
-            blend_back(
-                ellipses[frame].numpy()[: counts[frame]], top, bottom, *(picture[frame] for picture in pictures), share
-            )
-
-        def spread(frame: int) -> None:
-            means, covariances, _, _, lens = (array[frame] for array in arrays)
-            splat_gradients(
-                means, covariances, lens, order_array[frame], counts[frame], summed[frame],
-                *(output[frame] for output in outputs),
-            )  # fmt: skip
+        def draw(band: Band) -> None:
+            here = (picture[band.frame] for picture in pictures)
+            share = shares[band.frame, band.number].numpy()
+            blend_back(ellipses.numpy()[band.frame, : counts[band.frame]], band.top, band.bottom, *here, share)
 
         _run(draw, bands)
-        summed = _rows(partial.sum(1) if band_count > 1 else partial, frames)
-        _run(spread, range(frames))
-        shared = (g if len(tensor) == frames else g.sum(0, keepdim=True) for g, tensor in zip(gradients, inputs, strict=True))
-        return (*shared, None, None)
+        summed = _frame_rows(shares.sum(1) if shares.shape[1] > 1 else shares, frames)
+        means, covariances, _, _, lenses = (_frame_rows(tensor, frames) for tensor in inputs)
+        outputs = [_frame_rows(gradient, frames) for gradient in gradients]
+
+        def carry_back(frame: int) -> None:
+            here = (means[frame], covariances[frame], lenses[frame], order.numpy()[frame], counts[frame], summed[frame])
+            splat_gradients(*here, *(rows[frame] for rows in outputs))
+
+        _run(carry_back, range(frames))
+        pairs = zip(gradients, inputs, strict=True)
+        return (*(g if len(tensor) == frames else g.sum(0, keepdim=True) for g, tensor in pairs), None, None)
 
 
-def _rows(tensor: Tensor, frames: int) -> np.ndarray:
-    """The tensor's own memory, a flat array for each frame; a shared frame is seen again and again."""
+class Band(NamedTuple):
+    """Neighbouring rows of one frame's picture."""
+
+    frame: int
+    number: int
+    """Which band of its frame."""
+    top: int
+    bottom: int
+    """One behind the last row."""
+
+
+def _bands(frames: int, height: int) -> list[Band]:
+    """The same bands in every frame; more than one only where frames are too few to keep all threads busy."""
+    threads = torch.get_num_threads()
+    wanted = 1 if threads == 1 else -(-threads * TASKS_PER_THREAD // frames)
+    rows = max(SMALLEST_BAND, -(-height // wanted))
+    tops = range(0, height, rows)
+    return [Band(f, i, top, min(top + rows, height)) for f in range(frames) for i, top in enumerate(tops)]
+
+
+def _frame_rows(tensor: Tensor, frames: int) -> np.ndarray:
+    """The tensor's own memory, a flat row for each frame; a frame shared by all is seen again and again."""
     flat = tensor.detach().reshape(len(tensor), -1).numpy()
     return flat if len(flat) == frames else np.broadcast_to(flat, (frames, flat.shape[1]))
 
 
-def _bands(frames: int, height: int) -> list[tuple[int, int, int]]:
-    """Tasks (frame, top, bottom), the same number in every frame: more than one only where frames are few."""
+def _run(work: Callable[[Any], None], tasks: Iterable[Any]) -> None:
     threads = torch.get_num_threads()
-    wanted = 1 if threads == 1 else -(-threads * TASKS_PER_THREAD // max(frames, 1))
-    rows = max(SMALLEST_BAND, -(-height // wanted))
-    return [(frame, top, min(top + rows, height)) for frame in range(frames) for top in range(0, height, rows)]
+    for _ in map(work, tasks) if threads == 1 else _pool(threads).map(work, tasks):
+        pass  # taking the result is what passes on an exception
 
 
-def _run(work: Callable[..., None], tasks: Iterable) -> None:
-    threads = torch.get_num_threads()
-    if threads == 1:
-        for task in tasks:
-            work(task)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(work, tasks))
+@functools.cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix="rasterize")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # a child process inherits the pool but not its threads
