@@ -46,7 +46,9 @@ def read_file(path: Path) -> FileRig:
         from akd.files.meshes import read_mesh
 
         return read_mesh(path)
-    raise AkdError(f"{path.name}: files ending in {suffix or 'nothing'} cannot be read; use {', '.join(sorted(RIGGED | MESHES))}.")
+    raise AkdError(
+        f"{path.name}: files ending in {suffix or 'nothing'} cannot be read; use {', '.join(sorted(RIGGED | MESHES))}."
+    )
 
 
 def load_rig(path: Path, *, forward: str | None = None, height: float | None = None) -> Rig:

@@ -66,9 +66,7 @@ class Skeleton:
         if len(set(self.names)) != count:
             raise AkdError(f"Joint names must differ, but {_first_repeated(self.names)!r} occurs twice.")
         if self.parents[0] != -1 or np.any(self.parents[1:] < 0) or np.any(self.parents >= np.arange(count)):
-            raise AkdError(
-                "A skeleton is one tree, parents before children: joint 0 has parent −1, the others an earlier joint."
-            )
+            raise AkdError("A skeleton is one tree, parents before children: joint 0 has parent −1, the others an earlier joint.")
         for name in ("positions", "tails", "frames"):
             if not np.all(np.isfinite(getattr(self, name))):
                 raise AkdError(f"The skeleton's {name} contain values that are not finite.")
@@ -153,11 +151,15 @@ def joint_rotations(skeleton: Skeleton, pose: Pose) -> Float[Tensor, "*batch joi
 
 
 def forward_kinematics(skeleton: Skeleton, pose: Pose) -> Posed:
-    """Rotations and positions of all joints, one batched step per level of the tree."""
-    local = joint_rotations(skeleton, pose)
+    """Rotations and positions of all joints."""
+    return compose(skeleton, pose.root_position, joint_rotations(skeleton, pose))
+
+
+def compose(skeleton: Skeleton, root_position: Float[Tensor, "*batch 3"], local: Float[Tensor, "*batch joint 3 3"]) -> Posed:
+    """Multiply turns relative to the parent down the tree, one batched step per level."""
     offsets = skeleton.positions - skeleton.positions[np.maximum(skeleton.parents, 0)]
     offset = torch.as_tensor(offsets, dtype=local.dtype, device=local.device)
-    rotation, position = local[..., :1, :, :], pose.root_position[..., None, :]
+    rotation, position = local[..., :1, :, :], root_position[..., None, :]
     rotations, positions, order = [rotation], [position], [torch.zeros(1, dtype=torch.long)]
     for joints, parents in skeleton.levels:
         rotation, position = rotation[..., parents, :, :], position[..., parents, :]

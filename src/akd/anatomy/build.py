@@ -43,7 +43,7 @@ def build_rig(file: FileRig, *, forward: Float[np.ndarray, " 3"] | None = None, 
     leg_metres, size_note = _leg_metres(file, float(np.cbrt(np.linalg.det(T_file_stage[:3, :3]))), body, height)
     notes = (*file.notes, *tree.notes, *size_note)
     if asymmetry > 0.02:
-        notes += (f"The rest pose is not symmetric (mean error {asymmetry:.1%} of its size), so left and right are less certain.",)
+        notes += (f"The rest pose is not symmetric (mean error {asymmetry:.1%} of its size): check left and right.",)
     return Rig(
         mesh=file.mesh.transformed(T_stage_file),
         skeleton=skeleton,
@@ -123,7 +123,7 @@ def _leg_metres(file: FileRig, units: float, body: Body, height: float | None) -
     if PLAUSIBLE_LEG[0] <= written * unit <= PLAUSIBLE_LEG[1]:
         note = f"A leg of {written:.3g} m is not plausible, so lengths are taken as {UNITS[unit]}: {written * unit:.3g} m."
         return written * unit, (note,)
-    return USUAL_LEG, (f"A leg of {written:.3g} m is not plausible, so {USUAL_LEG} m is assumed; give the height to change that.",)
+    return USUAL_LEG, (f"A leg of {written:.3g} m is not plausible, so {USUAL_LEG} m is assumed; give the height if not.",)
 
 
 def _called(file: FileRig) -> str:

@@ -1,21 +1,24 @@
 """Between a file's clips and motions on the control skeleton.
 
-A clip moves, turns and stretches every bone freely; a motion only turns joints and moves the root. What is lost on the
-way in is the residual. On the way out, every bone of the file is placed by the joint it moves with, so a motion comes
-back from an exported file as it was.
+A clip moves, turns and stretches every bone freely; a motion only turns joints and moves the root. Joints take over the
+bones' turns and are then fitted to the skin; what is lost nevertheless is the residual. On the way out, every bone of
+the file is placed by the joint it moves with, so a motion comes back from an exported file as it was.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
+from akd.anatomy.fit import SkinTarget, fit_rotations
 from akd.errors import AkdError
 from akd.motion import Motion, from_stage_rotations
 from akd.rig import Origin, Rig
-from akd.skeleton import forward_kinematics
-from akd.skinning import skin_points
+from akd.skeleton import Posed, Skeleton, compose, forward_kinematics
+
+ENOUGH = 0.001  # a mean error below this [ℓ] needs no fitting
+SAMPLED_POINTS = 200  # vertices to fit to; five times as many judge the result
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,10 +47,14 @@ def read_clip(rig: Rig, name: str, fps: float = 30.0) -> ReadClip:
     moved = T_stage_file @ world @ np.linalg.inv(origin.file.rest) @ origin.T_file_stage
     joints = torch.as_tensor(moved[:, origin.bone_of_joint])
     rest = torch.as_tensor(np.append(rig.skeleton.positions[0], 1.0))
+    rotation, root = nearest_rotation(joints[..., :3, :3]), (joints[:, 0] @ rest)[:, :3]
+    posed = _posed(rig.skeleton, root, rotation)
+    if _skin_of_file(rig, moved, 5 * SAMPLED_POINTS).distances(posed).mean() > ENOUGH:
+        posed = fit_rotations(_skin_of_file(rig, moved, SAMPLED_POINTS), posed)
+    lost = _skin_of_file(rig, moved, 5 * SAMPLED_POINTS).distances(posed)
     rate = (frames - 1) / clip.duration if clip.duration > 0 else fps
-    motion = from_stage_rotations(rig.skeleton, (joints[:, 0] @ rest)[:, :3], nearest_rotation(joints[..., :3, :3]), rate)
-    lost = _lost(rig, motion, moved)
-    return ReadClip(Motion(motion.pose.to(torch.float32), motion.fps), float(lost.mean()), float(lost.max()))
+    motion = from_stage_rotations(rig.skeleton, posed.position[:, 0], posed.rotation, rate)
+    return ReadClip(Motion(motion.pose.to(torch.float32), rate), float(lost.mean()), float(lost.max()))
 
 
 def bone_matrices(rig: Rig, motion: Motion) -> Float[np.ndarray, "frame bone 4 4"]:
@@ -70,21 +77,31 @@ def nearest_rotation(matrix: Float[torch.Tensor, "*batch 3 3"]) -> Float[torch.T
     return torch.cat((u[..., :2], u[..., 2:] * flip[..., None, None]), -1) @ vh
 
 
-def _lost(rig: Rig, motion: Motion, moved: Float[np.ndarray, "frame bone 4 4"]) -> Float[np.ndarray, "frame point"]:
-    """Distances between the file's skinned vertices (or bones, where there is no mesh) and ours."""
-    origin = _origin(rig)
-    posed = forward_kinematics(rig.skeleton, motion.pose)
-    if not rig.mesh.vertex_count:
-        heads = np.append(rig.skeleton.positions, np.ones((rig.skeleton.joint_count, 1)), 1)
-        theirs = (moved[:, origin.bone_of_joint] @ heads[..., None])[..., :3, 0]
-        return np.linalg.norm(theirs - posed.position.numpy(), axis=-1)
-    step = max(1, rig.mesh.vertex_count // 5000)  # a sample of the vertices says as much as all of them
-    points = rig.mesh.vertices[::step]
-    ours = skin_points(rig.skeleton, posed, torch.as_tensor(rig.weights[::step]).double(), torch.as_tensor(points))
-    weights = origin.file.weights[::step]
-    theirs = np.einsum("fpij,pj->fpi", (weights @ moved[..., :3, :].reshape(*moved.shape[:2], 12)).reshape(-1, len(points), 3, 4),
-                       np.append(points, np.ones((len(points), 1)), 1))  # fmt: skip
-    return np.linalg.norm(theirs - ours.numpy(), axis=-1)
+def _posed(skeleton: Skeleton, root: Float[torch.Tensor, "frame 3"], rotation: Float[torch.Tensor, "frame joint 3 3"]) -> Posed:
+    """Joint positions that belong to these turns on the stage."""
+    above = rotation[:, torch.as_tensor(skeleton.parents[1:])].transpose(-1, -2)
+    return compose(skeleton, root, torch.cat((rotation[:, :1], above @ rotation[:, 1:]), 1))
+
+
+def _skin_of_file(rig: Rig, moved: Float[np.ndarray, "frame bone 4 4"], count: int) -> SkinTarget:
+    """Where the file's own skinning puts a sample of the vertices, or the joints where there is no mesh."""
+    origin, skeleton = _origin(rig), rig.skeleton
+    if rig.mesh.vertex_count:
+        chosen = _spread(rig.weights, count)
+        rest, ours, theirs = rig.mesh.vertices[chosen], rig.weights[chosen], origin.file.weights[chosen]
+    else:
+        rest, ours = skeleton.positions, np.eye(skeleton.joint_count)
+        theirs = np.eye(len(origin.file.names))[origin.bone_of_joint]
+    blended = (theirs @ moved[..., :3, :].reshape(*moved.shape[:2], 12)).reshape(-1, len(rest), 3, 4)
+    target = (blended[..., :3] @ rest[:, :, None])[..., 0] + blended[..., 3]
+    return SkinTarget(skeleton, torch.as_tensor(ours).double(), torch.as_tensor(rest), torch.as_tensor(target))
+
+
+def _spread(weights: Float[np.ndarray, "vertex joint"], count: int) -> Int[np.ndarray, " chosen"]:
+    """About this many vertices, in proportion to what each joint owns but at least a few of each."""
+    order = np.argsort(weights.argmax(1), kind="stable")
+    regular = order[:: max(1, len(order) // count)]
+    return np.unique(np.concatenate((regular, weights.argmax(0))))
 
 
 def _origin(rig: Rig) -> Origin:

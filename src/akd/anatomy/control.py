@@ -103,10 +103,11 @@ class _Links:
         """The price of each bone as the child's parent."""
         return self.drift(child) + GAP_PRICE * self.gaps[:, child]
 
-    def holds(self, hub: int, child: int) -> bool:
-        """Does this helper carry the child? Clips tell; without them, a helper on the ground is taken for a handle."""
+    def holds(self, hub: int, child: int, other: int) -> bool:
+        """Does this helper carry the child about as well as another bone would? Clips tell; without them, a helper on
+        the ground is taken for a handle."""
         if self.moved is not None:
-            return bool(self.drift(child)[hub] < HELD)
+            return bool(self.drift(child)[hub] < max(HELD, 1.5 * self.drift(child)[other]))
         return bool(self.heads[hub, 1] > self.floor + 0.1 * self.size)
 
 
@@ -124,7 +125,7 @@ def _settle(file: FileRig, deforming: Bool[np.ndarray, " bone"], links: _Links) 
     # A helper between several parts (a body bone without skin of its own) is a joint if it holds them best.
     hub = _nearest(file.parents, ~deforming, main)
     held = [o for o in orphans if o != main and _nearest(file.parents, ~deforming, o) == hub and hub >= 0]
-    held = [o for o in held if links.holds(hub, o)]
+    held = [o for o in held if links.holds(hub, o, _home(o, tree, links))]
     if held:
         parent[[*held, main]] = hub
         tree[np.isin(tree, [*held, main])] = hub
@@ -132,7 +133,7 @@ def _settle(file: FileRig, deforming: Bool[np.ndarray, " bone"], links: _Links) 
         main = hub
     waiting = [o for o in orphans if o not in held and o != main and parent[o] < 0]
     while waiting:
-        cost, bone = min((links.cost(o)[_home(o, tree, links)], o) for o in waiting)
+        _, bone = min((links.cost(o)[_home(o, tree, links)], o) for o in waiting)
         parent[bone] = _home(bone, tree, links)
         tree[tree == bone] = tree[parent[bone]]
         waiting.remove(bone)
@@ -162,9 +163,7 @@ def _component(parent: Int[np.ndarray, " bone"], kept: Bool[np.ndarray, " bone"]
     return top
 
 
-def _drop_stray_roots(
-    parent: Int[np.ndarray, " bone"], kept: Bool[np.ndarray, " bone"], skin: Float[np.ndarray, " bone"]
-) -> int:
+def _drop_stray_roots(parent: Int[np.ndarray, " bone"], kept: Bool[np.ndarray, " bone"], skin: Float[np.ndarray, " bone"]) -> int:
     """The root; a bone on top with a single child and hardly any skin is a helper, not a hip."""
     while True:
         root = next(int(b) for b in np.flatnonzero(kept) if parent[b] < 0)

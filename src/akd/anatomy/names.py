@@ -18,7 +18,7 @@ def says(name: str, word: str) -> bool:
 
 
 def side_of(name: str) -> str | None:
-    """"L" or "R" where the name says so: LeftArm, arm.L, arm_l, L_Arm, lThigh, "Bip01 R Foot"."""
+    """ "L" or "R" where the name says so: LeftArm, arm.L, arm_l, L_Arm, lThigh, "Bip01 R Foot"."""
     if found := re.search(r"(left|right)", name, re.IGNORECASE):
         return found.group(1)[0].upper()
     if found := re.search(r"(?:^|[^A-Za-z])([LlRr])(?:[^A-Za-z]|$)", name):

@@ -49,9 +49,7 @@ def mirror_partners(body: Body) -> Int[np.ndarray, " joint"]:
 
 def _match(body: Body, ones: list[int], others: list[int], same: bool) -> list[tuple[int, int]]:
     """Pair the children of two mirrored joints (or of one joint on the plane) by what each carries, nearest first."""
-    pairs = sorted(
-        (_mirror_distance(body, a, b), a, b) for i, a in enumerate(ones) for b in (ones[i:] if same else others)
-    )
+    pairs = sorted((_mirror_distance(body, a, b), a, b) for i, a in enumerate(ones) for b in (ones[i:] if same else others))
     out, used = [], set()
     for distance, a, b in pairs:
         if a in used or b in used or (a != b and distance > PAIR_REACH * body.size):
