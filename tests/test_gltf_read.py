@@ -345,7 +345,7 @@ def test_singular_bind_matrix_rests_as_its_node(tmp_path: Path) -> None:
     tiny.json["skins"][0]["inverseBindMatrices"] = tiny.accessor(matrices)
     rig = read_gltf(tiny.glb(tmp_path / "a.glb"))
     np.testing.assert_allclose(rig.rest[1, :3, 3], [0, 1, 0])
-    assert any("1 joints of skin 0 have no usable bind matrix" in note for note in rig.notes)
+    assert any("1 joints in 1 skins have no usable bind matrix" in note for note in rig.notes)
 
 
 def test_two_skins_that_disagree_about_a_joint_are_told(tmp_path: Path) -> None:

@@ -68,7 +68,8 @@ class ClipSampler:
         defaults = {"translation": self.tree.translation, "rotation": self.tree.rotation, "scale": self.tree.scale}
         parts = {path: np.tile(values[nodes], (len(seconds), 1, 1)) for path, values in defaults.items()}
         for track in tracks:
-            parts[track.path][:, column[track.node]] = sample_track(track, accessor(self.document, track.output), seconds)
+            stored = _key_values(self.document, track)
+            parts[track.path][:, column[track.node]] = sample_track(track, stored, seconds)
         return composed(parts["translation"], unit_quaternions(parts["rotation"]), parts["scale"])
 
 
@@ -123,25 +124,32 @@ def read_clips(
     return tuple(clips), tracks
 
 
-def sample_track(track: Track, stored: np.ndarray, seconds: np.ndarray) -> Float[np.ndarray, "frame width"]:
+def sample_track(
+    track: Track, values: Float[np.ndarray, "key part width"], seconds: Float[np.ndarray, " frame"]
+) -> Float[np.ndarray, "frame width"]:
     """The values of a track at the given times."""
-    keys, cubic = len(track.times), track.interpolation == "CUBICSPLINE"
-    if stored.shape != (keys * (3 if cubic else 1), WIDTHS[track.path]):
-        raise AkdError(
-            f"A {track.path} track has {keys} keys, but values of shape {stored.shape}; please export the file again."
-        )
-    values = stored.astype(float).reshape(keys, -1, WIDTHS[track.path])[track.order]
+    keys = len(track.times)
     after = np.clip(np.searchsorted(track.times, seconds, side="right"), 1, max(keys - 1, 1))
     before, after = after - 1, np.minimum(after, keys - 1)
     span = track.times[after] - track.times[before]
     part = np.clip((seconds - track.times[before]) / np.where(span > 0, span, 1), 0, 1)[:, None]
     if track.interpolation == "STEP":
         return np.where(part < 1, values[before, 0], values[after, 0])
-    if cubic:
+    if track.interpolation == "CUBICSPLINE":
         return _cubic(values[before], values[after], part, span[:, None])
     if track.path == "rotation":
         return _slerp(unit_quaternions(values[before, 0]), unit_quaternions(values[after, 0]), part)
     return values[before, 0] * (1 - part) + values[after, 0] * part
+
+
+def _key_values(document: GltfDocument, track: Track) -> Float[np.ndarray, "key part width"]:
+    """Key values in the order of the times; a key has one part, with CUBICSPLINE three."""
+    keys, parts, width = len(track.times), 3 if track.interpolation == "CUBICSPLINE" else 1, WIDTHS[track.path]
+    entry = document.root.item("accessors", track.output)
+    count, kind = entry.whole("count"), entry.text("type")
+    if count != keys * parts or kind != f"VEC{width}":
+        raise AkdError(f"A {track.path} track has {keys} keys, but {entry.label} has {count} values of type {shortened(kind)}.")
+    return accessor(document, track.output).astype(float).reshape(keys, parts, width)[track.order]
 
 
 def _cubic(before: np.ndarray, after: np.ndarray, part: np.ndarray, span: np.ndarray) -> np.ndarray:

@@ -34,16 +34,11 @@ class Instance:
 
 
 def mesh_instances(document: GltfDocument, tree: NodeTree, surfaces: list[Surface], notes: list[str]) -> list[Instance]:
-    """All meshes of the scene that the file shows first, or of all nodes where it has none."""
+    """The meshes of the file at their nodes, each mesh read once."""
     entries = list(document.root.items("nodes"))
-    shown = _shown_nodes(document, tree)
-    wearing = [index for index, entry in enumerate(entries) if "mesh" in entry]
-    visible = [index for index in wearing if index in shown] or wearing
-    if len(visible) < len(wearing):
-        notes.append(f"{len(wearing) - len(visible)} meshes are not in the scene that the file shows and were left out.")
     known: dict[tuple[int, tuple[float, ...]], list[Primitive]] = {}
     instances, elements, sizes = [], 0, np.zeros(2, int)
-    for index in visible:
+    for index in _visible_meshes(document, tree, entries, notes):
         mesh = document.root.item("meshes", entries[index].whole("mesh"))
         morph = _morph_weights(entries[index], mesh)
         key = (entries[index].whole("mesh"), morph)
@@ -140,6 +135,16 @@ def _adopted(joints: np.ndarray, weights: np.ndarray, empty: np.ndarray, joint: 
     joints, weights = joints.copy(), weights.copy()
     joints[empty, 0], weights[empty, 0] = joint, 1
     return joints, weights
+
+
+def _visible_meshes(document: GltfDocument, tree: NodeTree, entries: list[Entry], notes: list[str]) -> list[int]:
+    """Nodes with a mesh in the scene that the file shows first; all that have one, should none be there."""
+    wearing = [index for index, entry in enumerate(entries) if "mesh" in entry]
+    shown = _shown_nodes(document, tree)
+    visible = [index for index in wearing if index in shown] or wearing
+    if len(visible) < len(wearing):
+        notes.append(f"{len(wearing) - len(visible)} meshes are not in the scene that the file shows and were left out.")
+    return visible
 
 
 def _shown_nodes(document: GltfDocument, tree: NodeTree) -> set[int]:

@@ -59,6 +59,7 @@ def element_count(document: GltfDocument, mesh: Entry) -> int:
 
 
 def _primitive(document: GltfDocument, entry: Entry, mode: int, morph: list[float], surfaces: list[Surface]) -> Primitive:
+    """Triangles with all that hangs on their vertices."""
     attributes = entry.child("attributes")
     _refuse_compression(document, entry, attributes)
     vertices = _attribute(document, attributes, "POSITION", (3,)) + _morphed(document, entry, morph)

@@ -32,6 +32,7 @@ def read_gltf(path: str | Path) -> FileRig:
 
 
 def _file_rig(document: GltfDocument, notes: list[str]) -> FileRig:
+    """The parts of a file in the order in which they depend on each other."""
     tree = read_nodes(document)
     clips, tracks = read_clips(document, tree, notes)
     surfaces = read_surfaces(document, notes)

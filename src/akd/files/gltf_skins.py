@@ -16,6 +16,7 @@ from akd.files.gltf_bones import Bones
 from akd.files.gltf_document import GltfDocument, accessor
 from akd.files.gltf_nodes import MAX_COORDINATE, NodeTree
 
+MAX_JOINTS = 2**14  # of one skin
 AGREEMENT = 1e-3  # relative difference up to which two placements of a skin are the same
 NEAR_TURN = np.cos(np.pi / 4)
 
@@ -36,7 +37,7 @@ class Skin:
 
 def read_skins(document: GltfDocument, tree: NodeTree, wearers: dict[int, int], notes: list[str]) -> list[Skin]:
     """The skins of a file; ``wearers`` names a node with a mesh for each skin that has one."""
-    skins = []
+    skins: list[Skin] = []
     for index, entry in enumerate(document.root.items("skins")):
         joints = np.array(entry.indices("joints", len(tree.names)), int)
         if not len(joints):
@@ -44,17 +45,22 @@ def read_skins(document: GltfDocument, tree: NodeTree, wearers: dict[int, int], 
         matrices = np.tile(np.eye(4), (len(joints), 1, 1))
         given = "inverseBindMatrices" in entry
         if given:
-            stored = accessor(document, entry.whole("inverseBindMatrices"))
+            place = entry.whole("inverseBindMatrices")
+            document.root.item("accessors", place).whole("count", below=MAX_JOINTS)
+            stored = accessor(document, place)
             if stored.shape[1:] != (4, 4) or len(stored) < len(joints):
                 raise AkdError(f"{entry.label} has {len(joints)} joints, but bind matrices of shape {stored.shape}.")
             matrices = stored[: len(joints)].astype(float)
         bound = _invertible(matrices) & given
-        if not bound.all():
-            notes.append(f"{np.sum(~bound)} joints of skin {index} have no usable bind matrix, so they rest as their nodes do.")
-            matrices[~_finite(matrices)] = np.eye(4)
+        matrices[~_finite(matrices)] = np.eye(4)
         matrices[:, 3] = (0, 0, 0, 1)
         mesh_world = tree.world[wearers[index]] if index in wearers else None
         skins.append(Skin(joints, matrices, bound, mesh_world))
+    unbound = [int(np.sum(~skin.bound)) for skin in skins if not skin.bound.all()]
+    if unbound:
+        notes.append(
+            f"{sum(unbound)} joints in {len(unbound)} skins have no usable bind matrix, so they rest as their nodes do."
+        )
     return skins
 
 
@@ -142,6 +148,7 @@ def _below(parent: Float[np.ndarray, "4 4"], local: Float[np.ndarray, "4 4"], co
 
 
 def _finite(matrices: Float[np.ndarray, "joint 4 4"]) -> Bool[np.ndarray, " joint"]:
+    """Which matrices have only numbers of bearable size."""
     return np.all(np.abs(matrices) < MAX_COORDINATE, axis=(1, 2))
 
 
