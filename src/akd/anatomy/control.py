@@ -66,7 +66,7 @@ def _needed_between(file: FileRig, deforming: Bool[np.ndarray, " bone"], links: 
     for bone in reversed(range(len(file.names))):
         if file.parents[bone] >= 0:
             carries[file.parents[bone]] |= carries[bone]
-    for bone in np.flatnonzero(carries & ~deforming):
+    for bone in np.flatnonzero(carries & ~deforming).tolist():
         above = _nearest(file.parents, deforming, bone)
         branches = np.flatnonzero(carries & (file.parents == bone))
         if above >= 0:
@@ -115,7 +115,7 @@ def _settle(file: FileRig, deforming: Bool[np.ndarray, " bone"], links: _Links) 
     """The parent of every deforming bone: the file's where it deforms and holds, else the one that costs least."""
     count = len(file.names)
     parent = np.array([_nearest(file.parents, deforming, bone) for bone in range(count)])
-    for bone in np.flatnonzero(deforming & (parent >= 0)):
+    for bone in np.flatnonzero(deforming & (parent >= 0)).tolist():
         if links.drift(bone)[parent[bone]] > LOOSE and _has_better_home(bone, parent, deforming, links):
             parent[bone] = -1
     tree = _component(parent, deforming)
@@ -187,7 +187,7 @@ def _parents_first(parent: Int[np.ndarray, " bone"], kept: Bool[np.ndarray, " bo
 def _follow(file: FileRig, joint: Int[np.ndarray, " bone"], kept: Bool[np.ndarray, " bone"]) -> Int[np.ndarray, " bone"]:
     """Every bone moves with its nearest kept ancestor; one that has skin but no such ancestor, with the root."""
     out = joint.copy()
-    for bone in np.flatnonzero(~kept):
+    for bone in np.flatnonzero(~kept).tolist():
         ancestor = _nearest(file.parents, kept, bone)
         out[bone] = joint[ancestor] if ancestor >= 0 else (0 if file.weights[:, bone].any() else -1)
     return out

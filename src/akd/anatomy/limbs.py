@@ -65,7 +65,7 @@ def label_limbs(body: Body, partner: Int[np.ndarray, " joint"]) -> tuple[Limb, .
     neck |= {int(j) for top in branches if near[top] > trunk for j in body.subtree[top]} - taken - in_head
     spine = set(range(len(body.parents))) - taken - in_head - neck
     tops = _ordered(body, found)
-    middle = [("neck", neck), ("head", in_head), ("spine", spine)]
+    middle: list[tuple[Kind, set[int]]] = [("neck", neck), ("head", in_head), ("spine", spine)]
     return (*tops, *(Limb(kind, "C", 0, tuple(sorted(js)), _last(path, js)) for kind, js in middle if js))
 
 

@@ -1,0 +1,231 @@
+"""The command line: the only place that prints. Heavy modules are imported where they are used, so that help is instant."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import tyro
+
+from akd.errors import AkdError
+
+if TYPE_CHECKING:
+    from akd.anatomy.clips import ReadClip
+    from akd.rig import Rig
+
+File = Annotated[Path, tyro.conf.Positional]
+Facing = Annotated[str | None, tyro.conf.arg(help="Which way the character faces in its file, if we guess wrong: +x, -x, +z or -z.")]
+Height = Annotated[float | None, tyro.conf.arg(help="How tall the character is [m], if the file's units are wrong.")]
+AsJson = Annotated[bool, tyro.conf.arg(name="json", help="Print JSON instead of a table.")]
+
+
+def inspect(file: File, /, *, as_json: AsJson = False, forward: Facing = None, height: Height = None) -> None:
+    """Show what is in a character file: bones, limbs, clips, size, facing, and what is wrong with it.
+
+    Example: akd inspect fox.glb
+    """
+    from akd import inspection
+
+    facts = inspection.inspect_file(file, forward=forward, height=height)
+    if as_json:
+        _print_json(facts.as_dict())
+    else:
+        _console().print(*inspection.drawn(facts), sep="\n")
+
+
+def evaluate(
+    clip: Annotated[str, tyro.conf.Positional], /, *, as_json: AsJson = False, fps: float = 30.0, forward: Facing = None, height: Height = None
+) -> None:
+    """Measure a clip: contact, smoothness, amount of motion, gait. Without a clip's name, all clips of the file.
+
+    Example: akd evaluate fox.glb#Walk
+
+    Args:
+        clip: A rigged file, or one clip of it written as FILE#CLIP.
+        fps: Frames per second at which the clip is sampled.
+    """
+    from rich.table import Table
+
+    from akd.measure.evaluate import evaluate as measure
+
+    rig, names = _rig_and_clips(clip, forward, height)
+    console, found = _console(), {}
+    for name in _progress(names, f"measuring {rig.name}", quiet=as_json or len(names) == 1):
+        read = _read_clip(rig, name, fps)
+        found[name] = (measure(rig, read.motion, from_file=True), read)
+    if as_json:
+        _print_json({name: result.as_dict() | {"residual": read.residual} for name, (result, read) in found.items()})
+    elif len(found) == 1:
+        ((name, (result, read)),) = found.items()
+        table = Table("metric", "value", title=f"{rig.name}#{name}: {result.verdict}")
+        for row in [*result.rows(), ("residual", f"{read.residual:.3g}")]:
+            table.add_row(*row)
+        console.print(table, *(f"· {note}" for note in result.notes), sep="\n")
+    else:
+        columns = ("gait", "duty_factor", "alternation", "stride_frequency", "skating_ratio", "float_height", "penetration_max")
+        table = Table("clip", *(c.replace("_", " ") for c in columns), "residual", "verdict", title=rig.name)
+        for name, (result, read) in found.items():
+            values = dict(result.rows())
+            table.add_row(name, *(values[c.replace("_", " ")] for c in columns), f"{read.residual:.3g}", result.verdict)
+        console.print(table)
+
+
+def convert(
+    clip: Annotated[str, tyro.conf.Positional], /, *, out: Path, name: str = "akd", fps: float = 30.0, travel: bool = True,
+    force: bool = False, forward: Facing = None, height: Height = None,
+) -> None:
+    """Take a clip through our skeleton and write it again: into the character's own file (.glb), or as .bvh.
+
+    Example: akd convert fox.glb#Walk --out fox-walk.bvh
+
+    Args:
+        clip: One clip of a rigged file, FILE#CLIP.
+        out: A new .glb (the character's own file with one clip more) or .bvh file.
+        name: What the clip is called in the new file.
+        fps: Frames per second of the new clip.
+        travel: Keep the movement over the ground; --no-travel plays in place.
+        force: Overwrite the output if it exists.
+    """
+    from akd.assets import save_animation
+
+    rig, names = _rig_and_clips(clip, forward, height)
+    if len(names) != 1:
+        raise AkdError(f"{clip} has several clips; name one, as in {clip}#{names[0]}.")
+    read = _read_clip(rig, names[0], fps)
+    save_animation(rig, read.motion, out, name=name, fps=fps, travel=travel, force=force)
+    _console().print(f"Wrote {out}: {names[0]} as {name!r}, {read.motion.duration:.2f} s, residual {read.residual:.2%} of a leg length.")
+
+
+def creature(
+    prompt: Annotated[str, tyro.conf.Positional] = "", /, *, gait: str = "walk", seed: int = 0, cycles: int = 2, out: Path | None = None,
+    sheet: Path | None = None, preview: Path | None = None, list: bool = False, force: bool = False,
+) -> None:
+    """Make a character from a sentence, let it move, and write it as a GLB.
+
+    Example: akd creature "a tall giraffe" --gait walk --out giraffe.glb
+
+    Args:
+        prompt: Who it is, in words: species, colour, size, build.
+        gait: How it moves: walk, trot, gallop, jump, …; --list shows what each kind of body can do.
+        seed: Another seed, another individual.
+        cycles: How many strides the clip holds.
+        out: The GLB to write; by default named after the character, in the current folder.
+        sheet: Also write a PNG with frames of the motion.
+        preview: Also write a video (.mp4 or .gif).
+        list: Show all kinds of character and what they can do, and stop.
+        force: Overwrite outputs that exist.
+    """
+    from akd import showing
+
+    console = _console()
+    if list:
+        console.print(showing.list_creatures())
+        return
+    if not prompt:
+        raise AkdError('Say who it is, as in: akd creature "a small brown dog".')
+    shown = showing.make_creature(prompt, gait=gait, seed=seed, cycles=cycles)
+    for message in shown.messages:
+        console.print(f"· {message}")
+    target = out or Path(f"{shown.rig.name.replace(' ', '-')}-{gait}.glb")
+    for path in showing.write_creature(shown, target, sheet=sheet, preview=preview, name=gait, force=force):
+        console.print(f"Wrote {path}")
+
+
+def splat(
+    file: File, /, *, out: Path, mode: Literal["fast", "paper"] = "fast", count: int = 20_000, seed: int = 0, force: bool = False
+) -> None:
+    """Turn a character's mesh into Gaussian splats, a .ply that splat viewers open.
+
+    Example: akd splat fox.glb --out fox.ply
+
+    Args:
+        file: A rigged or static mesh.
+        out: The .ply to write.
+        mode: fast computes splats from the triangles in about a second; paper reconstructs them from 200 views, in minutes.
+        count: How many splats at most.
+        seed: For the random views of paper mode.
+        force: Overwrite the output if it exists.
+    """
+    from akd.assets import read_file, write_new
+    from akd.files.splat_ply import write_splats
+    from akd.reconstruct.make import mesh_splats
+
+    mesh = read_file(file).mesh
+    splats = mesh_splats(mesh, mode=mode, count=count, seed=seed)
+    write_new(out, force=force)
+    write_splats(out, splats)
+    _console().print(f"Wrote {out}: {splats.splat_count} splats.")
+
+
+def demo(*, out: Path = Path("runs/demo")) -> None:
+    """Make a character from a sentence, let it walk, and say where the animation is.
+
+    Args:
+        out: The folder to write to; files of an earlier demo are replaced.
+    """
+    from akd import showing
+
+    console = _console()
+    shown = showing.make_creature("a brown dog", gait="walk", seed=0, cycles=2)
+    paths = showing.write_creature(shown, out / "dog.glb", sheet=out / "dog.png", preview=out / "dog.mp4", name="walk", force=True)
+    for path in paths:
+        console.print(f"Wrote {path}")
+    console.print("Open the .glb in Blender, Godot, Unity or Unreal, or look at the .png.")
+
+
+COMMANDS: dict[str, Callable[..., Any]] = {
+    "creature": creature, "inspect": inspect, "evaluate": evaluate, "convert": convert, "splat": splat, "demo": demo,
+}  # fmt: skip
+
+
+def main() -> None:
+    """Run a command; a mistake of the user's ends in one sentence."""
+    try:
+        tyro.extras.subcommand_cli_from_dict(
+            COMMANDS, prog="akd", description="A 3D character and a sentence in, an animation on the character's own skeleton out."
+        )
+    except AkdError as error:
+        print(f"akd: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _rig_and_clips(text: str, forward: str | None, height: float | None) -> "tuple[Rig, list[str]]":
+    """The rig behind FILE[#CLIP], and the clips that are meant."""
+    from akd.assets import load_rig
+
+    file, _, clip = text.partition("#")
+    rig = load_rig(Path(file), forward=forward, height=height)
+    assert rig.origin is not None
+    known = [c.name for c in rig.origin.file.clips]
+    if not known:
+        raise AkdError(f"{file} has no clips.")
+    # Exporters put the armature's name in front: "Armature|Walk" is found as "Walk" too.
+    meant = [n for n in known if n == clip] or [n for n in known if n.split("|")[-1].lower() == clip.lower()]
+    if clip and not meant:
+        raise AkdError(f"There is no clip {clip!r} in {file}; its clips are: {', '.join(known)}.")
+    return rig, meant[:1] if clip else known
+
+
+def _read_clip(rig: "Rig", name: str, fps: float) -> "ReadClip":
+    from akd.anatomy.clips import read_clip
+
+    return read_clip(rig, name, fps)
+
+
+def _console():
+    from rich.console import Console
+
+    return Console(highlight=False)
+
+
+def _progress(items: list, what: str, *, quiet: bool):
+    from rich.progress import track
+
+    return items if quiet else track(items, description=what, transient=True)
+
+
+def _print_json(value: object) -> None:
+    print(json.dumps(value, indent=2, default=str))
