@@ -14,12 +14,14 @@ def test_flesh_is_inside_and_standing_costs_nothing() -> None:
     rig = box_rig(2)
     cuboids = bone_cuboids(rig)
     owner = rig.weights.argmax(1)
-    local = np.einsum("vij,vi->vj", rig.skeleton.frames[owner], rig.mesh.vertices - cuboids.center[owner])
-    off_ground = rig.mesh.vertices[:, 1] > 0.11  # only boxes at the ground are shrunk
-    assert (np.abs(local) <= cuboids.half[owner] + 1e-9)[off_ground].all()
+    local = np.einsum("vij,vi->vj", cuboids.axes[owner], rig.mesh.vertices - cuboids.center[owner])
+    assert (np.abs(local) <= cuboids.half[owner] + 1e-9).all()
+    np.testing.assert_allclose(np.linalg.det(cuboids.axes), 1)
     rest = forward_kinematics(rig.skeleton, rig.skeleton.rest_pose(1, dtype=torch.float64))
     corners = cuboid_corners(rig.skeleton, cuboids, rest)
     assert corner_depth(corners.numpy()) < 1e-12
+    feet = [leg.tip for leg in rig.legs]
+    np.testing.assert_allclose(cuboids.half[feet], np.tile((0.08, 0.05, 0.05), (4, 1)))  # level, as the boxes of the mesh are
 
 
 def test_the_box_of_the_body_is_the_body() -> None:
