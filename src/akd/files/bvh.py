@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
 
 from akd.errors import AkdError
 from akd.files.reading import file_text, no_mesh, unique_names
+from akd.files.tracks import Tracks
 from akd.motion import Motion
 from akd.rig import Clip, FileRig
-from akd.rotations import continuous_angles, quaternion_multiply, quaternion_to_matrix, rotation_vector_to_quaternion, slerp
+from akd.rotations import continuous_angles, quaternion_multiply, rotation_vector_to_quaternion
 from akd.skeleton import Skeleton, joint_rotations
 
 T_BVH_STAGE = np.array([[0.0, 0, -1], [0, 1, 0], [1, 0, 0]])  # the stage's forward +X becomes +Z, its right +Z becomes −X
@@ -37,31 +37,6 @@ class _Joint:
     channels: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True, eq=False)
-class _Tracks:
-    """The clip, channel by channel turned into local transforms."""
-
-    parents: Int[np.ndarray, " bone"]
-    rotations: Float[Tensor, "frame bone 4"]
-    translations: Float[Tensor, "frame bone 3"]
-    frame_time: float
-
-    def sample(self, clip: str, times: np.ndarray) -> np.ndarray:
-        """World matrices at any times [s]; before the first frame and after the last the pose holds."""
-        last = len(self.rotations) - 1
-        place = torch.as_tensor(np.clip(np.asarray(times, float).reshape(-1) / self.frame_time, 0, last))
-        before = place.floor().long().clamp(max=max(last - 1, 0))
-        after, u = (before + 1).clamp(max=last), (place - before)[:, None, None]
-        local = np.zeros((len(place), len(self.parents), 4, 4))
-        local[..., 3, 3] = 1
-        local[..., :3, :3] = quaternion_to_matrix(slerp(self.rotations[before], self.rotations[after], u)).numpy()
-        local[..., :3, 3] = torch.lerp(self.translations[before], self.translations[after], u).numpy()
-        for bone, parent in enumerate(self.parents):
-            if parent >= 0:
-                local[:, bone] = local[:, parent] @ local[:, bone]
-        return local
-
-
 def read_bvh(path: str | Path) -> FileRig:
     """The skeleton at rest (all rotations zero) and its one clip, named after the file. End sites become bones ``…_end``."""
     path = Path(path)
@@ -77,14 +52,11 @@ def read_bvh(path: str | Path) -> FileRig:
     names = unique_names([joint.name for joint in joints])
     if len(names) != len({joint.name for joint in joints}):
         notes.append("Several joints have the same name; the later ones got a number.")
-    clips: tuple[Clip, ...] = ()
-    tracks = None
-    if len(values):
-        tracks = _tracks(joints, parents, offsets, values, frame_time)
-        clips = (Clip(path.stem, (len(values) - 1) * frame_time),)
+    tracks = _tracks(joints, parents, offsets, values, frame_time) if len(values) else None
     return FileRig(
-        names=names, parents=parents, rest=rest, mesh=no_mesh(), weights=np.zeros((0, len(joints))), clips=clips,
-        sample=tracks.sample if tracks else None, metres=metres, path=path, notes=tuple(notes),
+        names=names, parents=parents, rest=rest, mesh=no_mesh(), weights=np.zeros((0, len(joints))),
+        clips=(Clip(path.stem, tracks.duration),) if tracks else (),
+        sample=(lambda clip, times: tracks.sample(times)) if tracks else None, metres=metres, path=path, notes=tuple(notes),
     )
 
 
@@ -207,7 +179,7 @@ def _frames(lines: list[str], channel_count: int, name: str) -> tuple[Float[np.n
 def _tracks(
     joints: list[_Joint], parents: Int[np.ndarray, " bone"], offsets: Float[np.ndarray, "bone 3"],
     values: Float[np.ndarray, "frame channel"], frame_time: float,
-) -> _Tracks:
+) -> Tracks:
     translations = np.tile(offsets, (len(values), 1, 1))
     rotations = torch.zeros(len(values), len(joints), 4, dtype=torch.float64)
     rotations[..., 0] = 1
@@ -223,7 +195,7 @@ def _tracks(
                 turn[:, axis] = torch.as_tensor(np.deg2rad(column))
                 rotations[:, bone] = quaternion_multiply(rotations[:, bone], rotation_vector_to_quaternion(turn))
         translations[:, bone] = _placed(position, offsets[bone], joint.parent < 0)
-    return _Tracks(parents, rotations, torch.as_tensor(translations), frame_time)
+    return Tracks(parents, rotations, torch.as_tensor(translations), None, frame_time)
 
 
 def _placed(

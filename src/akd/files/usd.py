@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from akd.errors import AkdError
+from akd.files.binding import bind_frame
 from akd.files.gltf_weights import repair_notes, repaired_influences
 from akd.files.polygons import joined
 from akd.files.reading import no_mesh, unique_names
@@ -23,8 +24,6 @@ from akd.rig import Clip, FileRig
 if TYPE_CHECKING:
     from pxr import Usd, UsdSkel
 
-SAME_POSE = 1e-3  # joints within this part of the skeleton's size count as unmoved
-FITTED = 16  # joints tried, each as the one that tells the frame of the bind transforms
 Y_FROM_Z_UP = np.array([[1.0, 0, 0, 0], [0, 0, 1, 0], [0, -1, 0, 0], [0, 0, 0, 1]])
 
 
@@ -148,22 +147,10 @@ def _skeleton(query: "UsdSkel.SkeletonQuery", prim: "Usd.Prim", first: int) -> _
 
 
 def _bind_frame(stage: _Stage, skeleton: _Skeleton) -> Float[np.ndarray, "4 4"]:
-    """From the frame of the bind transforms to our world.
-
-    The standard says that this frame is the world; exporters also mean the skeleton's own space, or some other. Skinning
-    is the same whichever it is, but the rest pose should be where the animations are. So take the frame in which most of
-    the bound joints lie on those at rest; where the two poses differ, the nearer of the two readings named first.
-    """
+    """From the frame of the bind transforms to our world: it is the world by the standard, the skeleton's own for many."""
     to_world = stage.to_world(skeleton.prim)
     rest = to_world @ _chained(skeleton.rest_local, skeleton.parents)
-    size = np.ptp(rest[:, :3, 3], axis=0).max() + 1e-6
-
-    def distance(frame: np.ndarray) -> float:
-        return float(np.median(np.linalg.norm((frame @ skeleton.bind - rest)[:, :3, 3], axis=-1)))
-
-    tried = np.unique(np.linspace(0, len(rest) - 1, FITTED).astype(int))
-    fitted = min(rest[tried] @ np.linalg.inv(skeleton.bind[tried]), key=distance)
-    return fitted if distance(fitted) < SAME_POSE * size else min(to_world, stage.T_up_world, key=distance)
+    return bind_frame(skeleton.bind, rest, [to_world, stage.T_up_world])
 
 
 def _bound_meshes(stage: _Stage, path: Path, notes: list[str]) -> tuple[Mesh, Float[np.ndarray, "vertex bone"]]:
