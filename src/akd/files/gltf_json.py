@@ -54,12 +54,12 @@ class Entry:
         return float(value)
 
     def text(self, key: str, default: str | None = None) -> str:
-        """A string."""
+        """A string that can be printed: JSON can hold half characters, which become question marks."""
         value = self.fields.get(key)
         value = default if value is None else value
         if not isinstance(value, str):
             self.fail(key, "a text")
-        return value
+        return value.encode("utf-8", "replace").decode()
 
     def child(self, key: str) -> "Entry":
         """The object under the key, an empty one when there is none."""

@@ -115,14 +115,14 @@ def unit_quaternions(rotation: Float[np.ndarray, "*batch 4"]) -> Float[np.ndarra
 
 
 def unique_names(names: Iterable[str]) -> tuple[str, ...]:
-    """The names, with a number added to those already taken, and printable: JSON can hold half characters."""
+    """The names, with a number added to those already taken."""
     taken: dict[str, int] = {}
     unique = []
     for name in names:
-        base = candidate = name.encode("utf-8", "replace").decode()
+        candidate = name
         while candidate in taken:
-            taken[base] += 1
-            candidate = f"{base}_{taken[base]}"
+            taken[name] += 1
+            candidate = f"{name}_{taken[name]}"
         taken[candidate] = 1
         unique.append(candidate)
     return tuple(unique)
