@@ -65,7 +65,7 @@ class _Rasterize(torch.autograd.Function):
         pictures = [layer.numpy() for layer in layers]
 
         def find(frame: int) -> None:
-            depths = np.empty(splats, splat_rows[0].dtype)
+            depths = np.empty(splats, splat_rows[0][0].dtype)
             here = (rows[frame] for rows in splat_rows)
             found = find_ellipses(*here, depths, depths.view(KEY_TYPES[dtype]), ellipse_rows[frame], order_rows[frame])
             counts[frame] = found
@@ -129,10 +129,10 @@ def _bands(frames: int, height: int) -> list[Band]:
     return [Band(f, i, top, min(top + rows, height)) for f in range(frames) for i, top in enumerate(tops)]
 
 
-def _frame_rows(tensor: Tensor, frames: int) -> np.ndarray:
-    """The tensor's own memory, a flat row for each frame; a frame shared by all is seen again and again."""
-    flat = tensor.detach().reshape(len(tensor), -1).numpy()
-    return flat if len(flat) == frames else np.broadcast_to(flat, (frames, flat.shape[1]))
+def _frame_rows(tensor: Tensor, frames: int) -> list[np.ndarray]:
+    """The tensor's own memory, a flat array for each frame; one that all frames share is listed again and again."""
+    rows = list(tensor.detach().reshape(len(tensor), -1).numpy())
+    return rows if len(rows) == frames else rows * frames
 
 
 def _run(work: Callable[[Any], None], tasks: Iterable[Any]) -> None:

@@ -65,9 +65,8 @@ def _blend(
     alpha = torch.where((alpha >= FAINTEST) & (sigma >= 0), alpha, 0.0)
     unfinished = torch.cumprod(1 - alpha.detach(), 1) > FINISHED
     alpha = torch.where(unfinished, alpha, 0.0)
-    after = torch.cumprod(1 - alpha, 1)
-    before = torch.cat((torch.ones_like(after[:, :1]), after[:, :-1]), 1)
-    return (alpha * before) @ values, torch.cat((before[:, :1], after), 1)[:, -1]
+    through = torch.cat((alpha.new_ones(len(pixels), 1), torch.cumprod(1 - alpha, 1)), 1)
+    return (alpha * through[:, :-1]) @ values, through[:, -1]
 
 
 def _pixel_centres(top: int, bottom: int, width: int, like: Tensor) -> Tensor:
