@@ -126,6 +126,24 @@ def test_only_what_moves_is_written(tmp_path: Path) -> None:
     assert _channel_paths(after)["shin"] == {"rotation", "scale"}
 
 
+def test_a_node_above_the_bones_that_another_clip_moves_is_held(tmp_path: Path) -> None:
+    content, binary = odd_file()
+    content["nodes"][0] = {"name": "above", "scale": [2, 2, 2], "children": [1, 4]}
+    content["bufferViews"].append({"buffer": 0, "byteOffset": len(binary), "byteLength": 32})
+    content["accessors"] += [
+        {"bufferView": 4, "componentType": 5126, "count": 2, "type": "SCALAR", "min": [0], "max": [1]},
+        {"bufferView": 4, "byteOffset": 8, "componentType": 5126, "count": 2, "type": "VEC3"},
+    ]
+    channels = [{"sampler": 0, "target": {"node": 0, "path": "translation"}}]
+    content["animations"] = [{"name": "drive", "channels": channels, "samplers": [{"input": 4, "output": 5}]}]
+    content["buffers"][0]["byteLength"] += 32
+    file = read_gltf(write_glb(tmp_path, content, binary + np.array([0, 1, 0, 0, 0, 5, 0, 0], "<f4").tobytes()))
+    times, world = _hop(file)
+    added = add_clip(file, "hop", times, world)
+    assert _channel_paths(added.data)["above"] == {"translation"}
+    np.testing.assert_allclose(_read_back(added.data, tmp_path).sample("hop", times), world, atol=1e-5)
+
+
 def test_shear_is_reported(tmp_path: Path) -> None:
     file = read_gltf(write_glb(tmp_path, *odd_file()))
     times, world = _hop(file)
@@ -153,7 +171,7 @@ def test_clips_that_cannot_be_written_are_refused(spoil, said: str, tmp_path: Pa
 
 @needs_validator
 def test_the_khronos_validator_finds_no_new_fault(tmp_path: Path) -> None:
-    originals = [write_glb(tmp_path, *odd_file()), *GLB_ASSETS]
+    originals = [write_glb(tmp_path, *odd_file()), *(path for path in GLB_ASSETS if path.stat().st_size < 300_000)]
     changed = [tmp_path / f"{place}.glb" for place in range(len(originals))]
     for old, new in zip(originals, changed, strict=True):
         file = read_gltf(old)

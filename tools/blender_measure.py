@@ -20,10 +20,14 @@ GLTF_FROM_BLENDER = np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]])
 
 
 def load(path: Path) -> None:
-    """An empty scene with one glTF file in it."""
+    """An empty scene with one glTF file in it.
+
+    The heuristic is about where bones point, not where they are; with "BLENDER" the importer misplaces objects that hang
+    on a bone of a scaled armature.
+    """
     bpy.ops.wm.read_factory_settings(use_empty=True)
     bpy.context.scene.render.fps = FPS
-    bpy.ops.import_scene.gltf(filepath=str(path), merge_vertices=False, bone_heuristic="BLENDER", disable_bone_shape=True)
+    bpy.ops.import_scene.gltf(filepath=str(path), merge_vertices=False, bone_heuristic="TEMPERANCE", disable_bone_shape=True)
 
 
 def movable() -> dict:
@@ -141,7 +145,7 @@ def main() -> None:
     finders = joint_finders(data["bones"].tolist())
     for key in [k for k in data.files if k.endswith("/times")]:
         clip = key.split("/")[0]
-        name = animations[int(clip)].get("name", f"Animation_{clip}")
+        name = animations[int(clip)].get("name", f"Anim_{clip}")
         line = {"clip": name} | (measure(data, clip, finders) if play(name, defaults) else {"error": "Blender has no such clip"})
         print(json.dumps(line), flush=True)
         if pictures:

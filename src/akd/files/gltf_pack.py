@@ -73,7 +73,7 @@ class GltfPack:
             if not self.json.get("buffers"):
                 self.json["buffers"] = [{}]
             self.json["buffers"][0]["byteLength"] = len(self.binary)
-        text = json.dumps(self.json, ensure_ascii=False, separators=(",", ":")).encode()
+        text = json.dumps(self.json, separators=(",", ":")).encode()
         text += b" " * (-len(text) % 4)
         chunks = struct.pack("<I4s", len(text), b"JSON") + text
         if self.binary:

@@ -80,7 +80,10 @@ def append_clip(
 ) -> float:
     """Append an animation to a file under construction; the residual of ``AddedClip``."""
     _check_clip(times, world, len(tree.bones))
-    channels, residual = bone_channels(world, tree, _animated(Entry(pack.json, "the file")))
+    root = Entry(pack.json, "the file")
+    others = _animated(root)
+    channels, residual = bone_channels(world, tree, others)
+    channels += _held(root, tree, others, len(times))
     (time,) = pack.append_arrays([times.astype(np.float32)], bounds=True)
     values = pack.append_arrays([channel.values.astype(np.float32) for channel in channels])
     pack.append("animations", {
@@ -151,6 +154,19 @@ def _animated(root: Entry) -> set[tuple[int, str]]:
     """The properties (node, path) that the file's clips change."""
     targets = (channel.child("target") for clip in root.items("animations") for channel in clip.items("channels"))
     return {(target.whole("node"), target.text("path")) for target in targets if "node" in target}
+
+
+def _held(root: Entry, tree: BoneNodes, others: set[tuple[int, str]], frames: int) -> list[Channel]:
+    """Nodes above the bones that other clips move: this one holds them at their defaults, on which its bones were computed."""
+    above: set[int] = set()
+    for node in tree.bones:
+        while (node := tree.parents[node]) >= 0 and node not in above:
+            above.add(node)
+    still = above - set(tree.bones)
+    return [
+        Channel(node, path, np.tile(getattr(_released(root.item("nodes", node)), path), (frames, 1)))
+        for node, path in sorted(others) if node in still and path in Trs._fields
+    ]  # fmt: skip
 
 
 def _check_clip(times: np.ndarray, world: np.ndarray, bone_count: int) -> None:
