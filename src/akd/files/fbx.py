@@ -194,6 +194,7 @@ def _surface(file: _FbxFile, part: dict[str, Any]) -> tuple[Mesh, Int[np.ndarray
     has_uv = f"part{part['index']}_uv" in file.arrays
     coordinates = file.of(part, "uv") if has_uv else np.zeros((0, 2))
     which = file.of(part, "uv_index") if has_uv else np.full(len(indices), -1)
+    which = np.where(which < len(coordinates), which, -1)
     rows, vertex_of_corner = split_at_seams(np.stack((indices, which), 1), len(points))
     faces, uv = vertex_of_corner[triangles], picked_uv(coordinates, rows[:, 1])
     materials = tuple(file.materials[index] for index in part["materials"]) or (NO_MATERIAL,)
@@ -210,8 +211,9 @@ def _own_colors(
     """Colours painted on corners, one per vertex."""
     if f"part{part['index']}_color" not in file.arrays:
         return None
-    out = np.ones((vertex_count, 3))
-    out[vertex_of_corner] = np.clip(file.of(part, "color")[file.of(part, "color_index"), :3], 0, 1)
+    palette, which, out = file.of(part, "color"), file.of(part, "color_index"), np.ones((vertex_count, 3))
+    inside = which < len(palette)
+    out[vertex_of_corner[inside]] = np.clip(palette[which[inside], :3], 0, 1)
     return out
 
 

@@ -14,7 +14,8 @@ from akd.mesh import Material, Mesh
 
 START = Usd.TimeCode.EarliestTime()
 COLOR_INPUTS = (
-    "diffuseColor", "base_color_texture", "diffuse_texture", "base_color", "baseColor", "base_color_factor", "diffuse_color_constant",
+    "diffuseColor", "base_color_texture", "diffuse_texture",
+    "base_color", "baseColor", "base_color_factor", "diffuse_color_constant",
 )
 """What shaders of different makers call the surface's colour or its picture."""
 
