@@ -156,7 +156,7 @@ def odd_animation(parts: Parts, rng: np.random.Generator) -> None:
 
 def nest_deeply(parts: Parts, rng: np.random.Generator) -> None:
     deep: Any = []
-    for _ in range(int(rng.choice([50, 800]))):
+    for _ in range(int(rng.choice([50, 300]))):
         deep = [deep] if rng.random() < 0.5 else {"extensions": deep}
     parts[0][str(rng.choice(["extras", "nodes", "accessors", "materials"]))] = deep
 
