@@ -71,7 +71,7 @@ class Rig:
     skeleton: Skeleton
     weights: Float[np.ndarray, "vertex joint"]
     """Rows sum to one."""
-    soles: tuple[Int[np.ndarray, " sole"], ...] = ()
+    soles: tuple[Int[np.ndarray, " _"], ...] = ()
     """For each leg in the order of ``skeleton.limbs_of("leg")``, the vertices that touch the ground at rest."""
     leg_metres: float = 1.0
     """How many metres one leg length ℓ is."""

@@ -68,7 +68,7 @@ def _needed_between(file: FileRig, deforming: Bool[np.ndarray, " bone"], links: 
             carries[file.parents[bone]] |= carries[bone]
     for bone in np.flatnonzero(carries & ~deforming).tolist():
         above = _nearest(file.parents, deforming, bone)
-        branches = np.flatnonzero(carries & (file.parents == bone))
+        branches = np.flatnonzero(carries & (file.parents == bone)).tolist()
         if above >= 0:
             needed[bone] = len(branches) > 1 or max(links.drift(b)[above] for b in branches) > HELD
     return needed
@@ -193,7 +193,7 @@ def _follow(file: FileRig, joint: Int[np.ndarray, " bone"], kept: Bool[np.ndarra
     return out
 
 
-def _nearest(parents: Int[np.ndarray, " bone"], wanted: Bool[np.ndarray, " bone"], bone: int) -> int:
+def _nearest(parents: Int[np.ndarray, " bone"], wanted: Bool[np.ndarray, " bone"], bone: int | np.integer) -> int:
     """The nearest proper ancestor that is wanted, −1 if there is none."""
     above = int(parents[bone])
     while above >= 0 and not wanted[above]:

