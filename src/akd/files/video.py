@@ -72,7 +72,7 @@ def contact_sheet(
     return sheet
 
 
-def every(frames: Video, count: int) -> Video:
+def every(frames: Video, count: int) -> Float[Tensor, "chosen height width 3"]:
     """At most ``count`` frames, evenly spread from the first to the last."""
     return frames[torch.linspace(0, len(frames) - 1, min(count, len(frames))).round().long()]
 

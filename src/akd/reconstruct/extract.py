@@ -17,7 +17,9 @@ from akd.splats import Splats, color_from_sh
 FAINT = 0.1
 """Splats with less opacity are haze and left out."""
 REACH = 2.0
-"""How many standard deviations of a splat count as its body."""
+"""How many standard deviations of a splat are searched for, so that neighbours close the shell."""
+VISIBLE = 1.0
+"""How many standard deviations of a splat look solid: the surface is drawn there."""
 POINTS_PER_SPLAT = 24
 """Points that stand for a splat's body on the grid."""
 
@@ -37,8 +39,10 @@ def mesh_from_splats(splats: Splats, *, resolution: int = 96, smooth: float = 1.
     margin = 3
     shape = np.ceil((high - low) / cell).astype(int) + 2 * margin + 1
     filled = _filled(points, low - margin * cell, cell, shape)
-    field = ndimage.gaussian_filter(filled.astype(np.float32), smooth)
-    vertices, faces, _, _ = marching_cubes(field, 0.5)
+    depth = ndimage.distance_transform_edt(filled) - ndimage.distance_transform_edt(~filled)
+    # Splats are as thick as their shortest axis; that much the search has overshot.
+    excess = (REACH - VISIBLE) * float(splats.scales[solid].amin(1).median()) / cell
+    vertices, faces, _, _ = marching_cubes(ndimage.gaussian_filter(depth.astype(np.float32), smooth), excess)
     vertices = vertices * cell + low - margin * cell
     # scikit-image winds triangles the other way round for fields that are high inside.
     return Mesh(vertices.astype(float), faces[:, ::-1].astype(int), _colors(splats, solid, vertices))

@@ -60,14 +60,12 @@ def film_views(
     for view in views:
         camera = camera_for(moving, skinned, motion.fps, settings, view)
         colors = colors_for(skeleton, skinned, moving, settings, camera)
-        videos.append(shoot(moving, colors, camera, settings, light, backend=backend))
+        videos.append(shoot(moving, colors, camera, backdrop(moving, camera, settings, light), backend=backend))
     return torch.stack(videos)
 
 
 def move_splats(skeleton: Skeleton, motion: Motion, skinned: SkinnedSplats) -> MovingSplats:
     """Kinematics and skinning of every frame."""
-    if motion.pose.angles.ndim != 3:
-        raise AkdError(f"One motion is filmed at a time, and this is a batch of shape {tuple(motion.pose.angles.shape[:-3])}.")
     splats = skinned.splats
     turns, shift = blended_transforms(skeleton, forward_kinematics(skeleton, motion.pose), skinned.weights)
     means = (turns @ splats.means[:, :, None]).squeeze(-1) + shift
@@ -102,15 +100,22 @@ def shadow_light(moving: MovingSplats, settings: FilmSettings) -> Light | None:
     return cast_shadow(moving.means, moving.covariances, moving.opacities, settings.shadow)
 
 
+@torch.no_grad()
+def backdrop(
+    moving: MovingSplats, camera: Camera, settings: FilmSettings, light: Light | None = None
+) -> Float[Tensor, "frame height width 3"] | Float[Tensor, "3"]:
+    """What is behind the character: the ground in its light, or one colour."""
+    if settings.ground is None:
+        return camera.world_to_camera.new_tensor(settings.background)
+    away = (camera.centers - moving.means.mean(1)).norm(dim=-1).mean()
+    return ground_layer(camera, settings.ground, settings.background, float(away) * settings.ground.fade, light)
+
+
 def shoot(
     moving: MovingSplats, colors: Float[Tensor, "splat 3"] | Float[Tensor, "frame splat 3"], camera: Camera,
-    settings: FilmSettings, light: Light | None = None, *, backend: Backend = "auto",
+    background: Float[Tensor, "frame height width 3"] | Float[Tensor, "3"], *, backend: Backend = "auto",
 ) -> Float[Tensor, "frame height width 3"]:
-    """Splats over the ground, seen by a given camera."""
-    background = camera.world_to_camera.new_tensor(settings.background)
-    if settings.ground is not None:
-        away = (camera.centers - moving.means.detach().mean(1)).norm(dim=-1).mean()
-        background = ground_layer(camera, settings.ground, settings.background, float(away) * settings.ground.fade, light)
+    """Splats over a backdrop, seen by a given camera."""
     return rasterize(
         moving.means, moving.covariances, moving.opacities, colors, camera, background=background, backend=backend
     ).image

@@ -38,18 +38,20 @@ def fitting_distance(radius: float, fov: float, width: int, height: int) -> floa
 def smooth_path(points: Float[Tensor, "frame 3"], fps: float, seconds: float) -> Float[Tensor, "frame 3"]:
     """A path without its wobble: a Gaussian mean over time, ``seconds`` its standard deviation.
 
-    Before the first frame and after the last the path is continued by point reflection, so that constant speed stays
-    constant speed to the very ends.
+    Only what differs from the best constant speed is averaged, mirrored at both ends, so that constant speed stays
+    constant speed and the ends are as smooth as the middle.
     """
     sigma = seconds * fps
     reach = min(math.ceil(3 * sigma), len(points) - 1)
     if reach < 1:
         return points.detach()
-    before, after = 2 * points[:1] - points[1 : reach + 1].flip(0), 2 * points[-1:] - points[-reach - 1 : -1].flip(0)
+    time = torch.linspace(-1, 1, len(points), dtype=points.dtype, device=points.device)[:, None]
+    steady = points.mean(0) + time * (time * points).sum(0) / time.square().sum()
+    rest = points - steady
     steps = torch.arange(-reach, reach + 1, dtype=points.dtype, device=points.device)
     kernel = torch.exp(-0.5 * (steps / sigma) ** 2)
-    windows = torch.cat((before, points, after)).unfold(0, 2 * reach + 1, 1)
-    return windows @ (kernel / kernel.sum())
+    windows = torch.cat((rest[1 : reach + 1].flip(0), rest, rest[-reach - 1 : -1].flip(0))).unfold(0, 2 * reach + 1, 1)
+    return steady + windows @ (kernel / kernel.sum())
 
 
 @torch.no_grad()

@@ -12,7 +12,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from akd.errors import AkdError
 from akd.files.video import write_video
 from akd.mesh import Mesh
 from akd.motion import Motion
@@ -30,7 +29,7 @@ KEY = np.array([0.25, 0.85, 0.45]) / np.linalg.norm([0.25, 0.85, 0.45])
 """Towards the key light: high, a little in front, on the side the camera is on."""
 LAMPS = KEY + 0.06 * np.array([[0, 0, 0], [1, 0, 0], [-1, 0, 0], [0, 0, 1], [0, 0, -1], [0.7, 0, 0.7], [-0.7, 0, -0.7]])
 """The key light is a disc: one direction for each of a few points on it."""
-KEY_LIGHT, SKY_LIGHT, BOUNCE = 0.62, 0.46, 0.16
+KEY_LIGHT, SKY_LIGHT, BOUNCE = 0.62, 0.50, 0.24
 """Brightness of a surface that faces the key light, the sky, the ground."""
 GROUND_SHADOW = 0.42
 """Share of light the ground loses in full shadow."""
@@ -46,7 +45,7 @@ class PreviewSettings:
     """Picture width [px]."""
     height: int = 720
     """Picture height [px]."""
-    view: View = field(default_factory=lambda: View(55.0, 14.0, 1.05))
+    view: View = field(default_factory=lambda: View(55.0, 14.0, 0.95))
     fov: float = 26.0
     """Full vertical field of view [degrees]."""
     follow: float = 0.5
@@ -76,13 +75,12 @@ def preview_frames(rig: Rig, motion: Motion, settings: PreviewSettings | None = 
         path, settings.view, distance=distance, width=settings.width, height=settings.height, fov=settings.fov
     )
     mesh = _in_look(rig, settings.look)
-    return torch.stack([_picture(mesh, v.double().numpy(), camera[f : f + 1], distance, settings) for f, v in enumerate(vertices)])
+    frames = enumerate(vertices.double().numpy())
+    return torch.stack([_picture(mesh, moved, camera[f : f + 1], distance, settings) for f, moved in frames])
 
 
 def moving_vertices(rig: Rig, motion: Motion) -> Float[Tensor, "frame vertex 3"]:
     """The skinned mesh in every frame."""
-    if motion.pose.angles.ndim != 3:
-        raise AkdError(f"One motion is filmed at a time, and this is a batch of shape {tuple(motion.pose.angles.shape[:-3])}.")
     weights, points = (torch.from_numpy(np.asarray(values, np.float32)) for values in (rig.weights, rig.mesh.vertices))
     return skin_points(rig.skeleton, forward_kinematics(rig.skeleton, motion.pose.to(torch.float32)), weights, points)
 
