@@ -134,6 +134,8 @@ def render(path: Path, points: np.ndarray) -> None:
     scene.render.resolution_x = scene.render.resolution_y = 360
     scene.render.filepath = str(path)
     bpy.ops.render.render(write_still=True)
+    for thing in (camera, sun):
+        bpy.data.objects.remove(thing)
 
 
 def main() -> None:
@@ -150,7 +152,7 @@ def main() -> None:
         print(json.dumps(line), flush=True)
         if pictures:
             go_to(float(data[key][len(data[key]) // 3]))
-            render(Path(pictures[0]) / f"{Path(path).stem}-{name}.png", vertices())
+            render(Path(pictures[0]).resolve() / f"{Path(path).stem}-{clip}.png", vertices())
 
 
 def json_chunk(data: bytes) -> bytes:
