@@ -67,11 +67,10 @@ def place(plan: Plan, individual: Individual) -> Body:
     growth = _Growth({}, {}, {}, {})
     joints: list[Joint] = []
     tubes: list[Tube] = []
-    for chain in plan.chains:
-        if chain.name in individual.chains:
-            tube, new = _grow(chain, individual, growth)
-            joints += new
-            tubes.append(tube)
+    for index in individual.chains:
+        tube, new = _grow(plan.chains[index], individual, growth)
+        joints += new
+        tubes.append(tube)
     tops = [next(j for j in joints if j.chain is chain).position[1] for chain in plan.chains if chain.kind == "leg"]
     leg = float(np.median(tops))
     return Body(

@@ -1,5 +1,7 @@
 """Plan and seed in, finished rig out."""
 
+from collections import Counter
+
 import numpy as np
 
 from akd.creatures.body import Body, Joint, place
@@ -33,7 +35,7 @@ def build(plan: Plan, individual: Individual) -> Rig:
     skeleton = skeleton_of(body)
     tubes = tuple(tube for tube in body.tubes if tube.chain.flesh)
     dabs = tuple(tube for tube in body.tubes if not tube.chain.flesh)
-    surface, field = surface_of(tubes)
+    surface, field = surface_of(tubes, dabs)
     _, cone = at_points(field, surface.half)
     section = np.arange(len(field.tube)) - field.first_cone[field.tube]
     owner = np.array([skeleton.index(_sided(tubes[t].owners[s], "right")) for t, s in zip(field.tube, section, strict=True)])
@@ -101,19 +103,23 @@ def _limbs(skeleton: Skeleton, joints: list[Joint]) -> tuple[Limb, ...]:
         first[i] = first[int(parent)] if continues else i
         members.setdefault(first[i], []).append(i)
     limbs: list[Limb] = []
-    counts: dict[tuple[Kind, Side], int] = {}
+    counts: Counter[tuple[Kind, Side]] = Counter()
     for start in sorted(members, key=lambda i: -skeleton.positions[i, 0]):
         chain = joints[start].chain
-        side = next((s for word, s, _ in SIDES if word in skeleton.names[start].split("_")), "C")
-        order = counts.setdefault((chain.kind, side), 0)
-        counts[chain.kind, side] += 1
+        kind: Kind = chain.kind or "spine"
+        side: Side = next((s for word, s, _ in SIDES if word in skeleton.names[start].split("_")), "C")
         tip = max(i for i in members[start] if joints[i].chain is chain)
-        limbs.append(Limb(chain.kind, side, order, tuple(members[start]), tip))
+        limbs.append(Limb(kind, side, counts[kind, side], tuple(members[start]), tip))
+        counts[kind, side] += 1
     return tuple(limbs)
 
 
 def _soles(mesh: Mesh, skeleton: Skeleton, weights: np.ndarray) -> tuple[np.ndarray, ...]:
-    """For each leg, the vertices on the ground that its last two bones move most."""
+    """For each leg, the vertices on the ground that its last two bones move most; never fewer than a patch of four."""
     strongest = weights.argmax(1)
-    low = mesh.vertices[:, 1] < SOLE_HEIGHT
-    return tuple(np.flatnonzero(low & np.isin(strongest, leg.joints[-2:])) for leg in skeleton.limbs_of("leg"))
+    soles = []
+    for leg in skeleton.limbs_of("leg"):
+        own = np.flatnonzero(np.isin(strongest, leg.joints[-2:]))
+        height = mesh.vertices[own, 1]
+        soles.append(own[height <= max(SOLE_HEIGHT, np.sort(height)[3])])
+    return tuple(soles)

@@ -13,9 +13,16 @@ from jaxtyping import Float, Int
 from skimage.measure import marching_cubes
 
 from akd.creatures.body import Tube
-from akd.creatures.remesh import collapse_short_edges, largest_component, neighbour_average
+from akd.creatures.remesh import (
+    collapse_short_edges,
+    expected_vertices,
+    graded,
+    largest_component,
+    neighbour_average,
+    split_long_edges,
+)
 
-GRID_NODES = 700_000
+GRID_NODES = 600_000
 VERTEX_BUDGET = 6_000
 FAR = 1e3
 
@@ -83,8 +90,11 @@ def field_of(tubes: tuple[Tube, ...], thinnest: float) -> Field:
         blends.append(max(tube.chain.blend * thick, 1e-6))
         reaches.append(3.0 * max(float(widths[0]), float(heights[0])))
         balls.append(_ball(tube.centres, np.maximum(widths, heights)))
-    columns = [np.array(column) for column in zip(*cones, strict=True)]
-    return Field(*columns, np.array(first), np.array(roots), np.array(blends), np.array(reaches), np.array(balls))
+    start, along, lateral, upper, width, height, tube_of = (np.array(column) for column in zip(*cones, strict=True))
+    return Field(
+        start, along, lateral, upper, width, height, tube_of,
+        np.array(first), np.array(roots), np.array(blends), np.array(reaches), np.array(balls),
+    )
 
 
 def _ball(centres: Float[np.ndarray, "section 3"], radii: Float[np.ndarray, " section"]) -> Float[np.ndarray, " 4"]:
@@ -198,11 +208,26 @@ def at_points(field, points):  # type: ignore[no-untyped-def]
     return values, nearest
 
 
-def surface_of(tubes: tuple[Tube, ...]) -> tuple[Surface, Field]:
-    """The closed surface around an animal's flesh, feet cut flat at the ground, 3–10k vertices."""
+def surface_of(tubes: tuple[Tube, ...], dabs: tuple[Tube, ...]) -> tuple[Surface, Field]:
+    """The closed surface around an animal's flesh, feet cut flat at the ground, fine where it is thin or painted."""
     low, high = _bounds(tubes)
     spacing = float(np.prod(high - low) / GRID_NODES) ** (1 / 3)
     field = field_of(tubes, 0.9 * spacing)
+    detail = field_of(dabs, 1e-4) if dabs else None
+    vertices, faces = _zero_set(field, low, high, spacing)
+    wanted = _wanted(vertices, faces, field, detail)
+    vertices, faces = collapse_short_edges(vertices, faces, wanted)
+    for _ in range(2):
+        wanted = _wanted(vertices, faces, field, detail)
+        vertices, faces = split_long_edges(vertices, faces, wanted)
+        vertices = _projected(vertices, field, vertices[:, 1] < 1e-6, np.abs(vertices[:, 2]) < 1e-9)
+    return _relaxed(_joined(vertices, faces), field), field
+
+
+def _zero_set(
+    field: Field, low: Float[np.ndarray, " 3"], high: Float[np.ndarray, " 3"], spacing: float
+) -> tuple[Float[np.ndarray, "vertex 3"], Int[np.ndarray, "face 3"]]:
+    """The right half of the surface by marching cubes, open along z = 0."""
     xs, ys, zs = (np.arange(lo, hi + spacing, spacing) for lo, hi in zip(low, high, strict=True))
     # The ground lies between two layers of the grid and the mirror plane on its first, where halves are welded.
     ys = ys - ys[0] + (np.floor(low[1] / spacing) + 0.5) * spacing
@@ -210,11 +235,7 @@ def surface_of(tubes: tuple[Tube, ...]) -> tuple[Surface, Field]:
     values = _on_grid(field, xs, ys, zs, 3 * spacing + float(field.blend.max()))
     values = np.maximum(values, -ys[None, :, None])
     vertices, faces, *_ = marching_cubes(values, 0.0, spacing=(spacing,) * 3, allow_degenerate=False)
-    vertices = vertices.astype(np.float64) + (xs[0], ys[0], 0.0)
-    vertices, faces = largest_component(vertices, faces.astype(np.int64))
-    vertices, faces = collapse_short_edges(vertices, faces, lambda points: _edge_length(field, points, spacing), VERTEX_BUDGET // 2)
-    surface = _joined(vertices, faces)
-    return _relaxed(surface, field), field
+    return largest_component(vertices.astype(np.float64) + (xs[0], ys[0], 0.0), faces.astype(np.int64))
 
 
 def _bounds(tubes: tuple[Tube, ...]) -> tuple[Float[np.ndarray, " 3"], Float[np.ndarray, " 3"]]:
@@ -226,11 +247,21 @@ def _bounds(tubes: tuple[Tube, ...]) -> tuple[Float[np.ndarray, " 3"], Float[np.
     return low, high
 
 
-def _edge_length(field: Field, points: Float[np.ndarray, "point 3"], spacing: float) -> Float[np.ndarray, " point"]:
-    """How long edges may be: short on thin parts, limited on thick ones so that markings stay sharp."""
-    _, cone = at_points(field, points)
+def _wanted(vertices: np.ndarray, faces: np.ndarray, field: Field, detail: Field | None) -> Float[np.ndarray, " vertex"]:
+    """How long edges may be: short on thin parts and where paint needs it, longer elsewhere if the budget demands it."""
+    _, cone = at_points(field, vertices)
     radius = np.minimum(field.width[cone].mean(1), field.height[cone].mean(1))
-    return np.clip(0.45 * radius, 0.8 * spacing, 0.055)
+    coarse = np.clip(0.4 * radius, 0.012, max(0.03, 0.12 * float(np.percentile(radius, 90))))
+    ball = np.bincount(field.tube)[field.tube[cone]] == 1
+    fine = np.where(ball, 0.35 * radius, np.inf)
+    if detail is not None:
+        distance, cone = at_points(detail, vertices)
+        size = 0.4 * np.minimum(detail.width[cone].mean(1), detail.height[cone].mean(1))
+        fine = np.where(distance < size, np.minimum(fine, size), fine)
+    for _ in range(3):
+        wanted = graded(vertices, faces, np.minimum(coarse, fine))
+        coarse = coarse * np.sqrt(max(1.0, expected_vertices(vertices, faces, wanted) / (VERTEX_BUDGET / 2)))
+    return wanted
 
 
 def _joined(half: Float[np.ndarray, "half 3"], faces: Int[np.ndarray, "half_face 3"]) -> Surface:
@@ -260,7 +291,7 @@ def _relaxed(surface: Surface, field: Field) -> Surface:
     for _ in range(3):
         half = smoothed(half, 0.5)
         half = _projected(half, field, ground, middle)
-    for share in (0.5, -0.52, 0.5, -0.52):
+    for share in (0.5, -0.52) * 5:
         half = smoothed(half, share)
     half[:, 1] = np.maximum(half[:, 1], 0.0)
     half[~middle, 2] = np.maximum(half[~middle, 2], 1e-4)

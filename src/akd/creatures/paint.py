@@ -7,11 +7,11 @@ from jaxtyping import Float, Int
 from scipy.spatial import cKDTree
 
 from akd.creatures.body import Tube
-from akd.creatures.flesh import Surface
+from akd.creatures.flesh import Surface, at_points, field_of
 from akd.creatures.individual import Individual, random_stream
 from akd.creatures.remesh import neighbour_average
 
-SHARP = ("eye", "white", "pupil", "nose", "iris", "teeth")
+SHARP = ("eye", "white", "pupil", "nose", "iris", "teeth", "visor", "light")
 """Colours that do not run into their surroundings."""
 
 
@@ -24,7 +24,7 @@ def vertex_colors(
     names = np.array([tubes[t].colors[s] for t, s in zip(cone_tube[cone], cone_section[cone], strict=True)])[surface.source]
     chains = np.array([tubes[t].chain.name for t in cone_tube[cone]])[surface.source]
     colors = np.array([individual.palette[name] for name in names])
-    rng = random_stream(individual.seed, 2)
+    rng = random_stream(individual.plan, individual.seed, 2)
     for marking, size, amount in individual.markings:
         cover = PATTERNS[marking.pattern](vertices, normals, size, amount, rng)
         cover = np.where(np.isin(chains, marking.on) & ~np.isin(names, SHARP), cover, 0.0)[:, None]
@@ -46,12 +46,10 @@ def vertex_normals(vertices: Float[np.ndarray, "vertex 3"], faces: Int[np.ndarra
 
 
 def _dabbed(colors: np.ndarray, vertices: np.ndarray, dab: Tube, color: np.ndarray) -> np.ndarray:
-    """Paint what lies inside a ball, on both sides if it is off the midline."""
-    offset = vertices * (1, 1, np.sign(dab.centres[0, 2]) or 1) - dab.centres[0]
-    if dab.chain.paired:
-        offset = np.column_stack((vertices[:, :2], np.abs(vertices[:, 2]))) - dab.centres[0]
-    inside = np.linalg.norm(offset / (dab.heights[0], dab.heights[0], dab.widths[0]), axis=1)
-    cover = np.clip(4 * (1.1 - inside), 0, 1)[:, None]
+    """Paint what lies inside a tube, on both sides."""
+    right = np.column_stack((vertices[:, :2], np.abs(vertices[:, 2])))
+    distance, _ = at_points(field_of((dab,), 1e-4), right)
+    cover = np.clip(0.5 - distance / (0.3 * dab.heights.mean()), 0, 1)[:, None]
     return (1 - cover) * colors + cover * color
 
 

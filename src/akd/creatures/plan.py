@@ -53,7 +53,7 @@ class Chain:
     tilt: float = 0.0
     """How far an individual's chain may swing up or down at its start [degrees]."""
     chance: float = 1.0
-    """Share of individuals that have it."""
+    """Share of individuals that have it. Chains of the same name are alternatives: an individual has at most one of them."""
     flesh: bool = True
     """Without flesh it only paints the surface it covers: a mouth, a cheek."""
 
@@ -85,6 +85,8 @@ class Plan:
     """Parents before children; the first holds the root."""
     palettes: tuple[dict[str, str], ...]
     """Typical colourings (``#rrggbb`` by name); an individual mixes two of them."""
+    wardrobes: tuple[dict[str, str], ...] = ({},)
+    """Further colours, drawn independently of the palette: clothes."""
     markings: tuple[Marking, ...] = ()
     traits: dict[str, float] = field(default_factory=dict)
     """Ranges that differ from ``TRAITS``."""
@@ -103,9 +105,10 @@ class Plan:
 
     def with_chains(self, *chains: Chain) -> "Plan":
         """The plan with its chains of the same names replaced, and the others added."""
-        new = {chain.name: chain for chain in chains}
-        kept = tuple(new.pop(chain.name, chain) for chain in self.chains)
-        return replace(self, chains=kept + tuple(new.values()))
+        first = {chain.name: i for i, chain in reversed(list(enumerate(self.chains)))}
+        kept = [(i, chain) for i, chain in enumerate(self.chains) if chain.name not in {new.name for new in chains}]
+        new = [(first.get(chain.name, len(self.chains)), chain) for chain in chains]
+        return replace(self, chains=tuple(chain for _, chain in sorted(kept + new, key=lambda entry: entry[0])))
 
     def without(self, *names: str) -> "Plan":
         """The plan without the chains whose names begin like one of these."""

@@ -1,7 +1,5 @@
 """Triangle surgery: fewer and better triangles, without changing what is connected to what."""
 
-from collections.abc import Callable
-
 import numba
 import numpy as np
 import scipy.sparse as sp
@@ -28,11 +26,9 @@ def neighbour_average(faces: Int[np.ndarray, "face 3"], count: int) -> sp.csr_ma
 
 def collapse_short_edges(
     vertices: Float[np.ndarray, "vertex 3"], faces: Int[np.ndarray, "face 3"],
-    edge_length: Callable[[np.ndarray], np.ndarray], budget: int,
+    wanted: Float[np.ndarray, " vertex"],
 ) -> tuple[Float[np.ndarray, "kept 3"], Int[np.ndarray, "kept_face 3"]]:
-    """Shorten the list of triangles until edges are about as long as wanted, or longer if the budget demands it."""
-    wanted = edge_length(vertices)
-    wanted = wanted * max(1.0, np.sqrt(_expected_vertices(vertices, faces, wanted) / budget))
+    """Merge vertices until edges are about as long as wanted."""
     for _ in range(12):
         before = len(faces)
         edges, faces_beside = _edges(faces, len(vertices))
@@ -52,7 +48,48 @@ def collapse_short_edges(
     return vertices, faces
 
 
-def _expected_vertices(vertices: np.ndarray, faces: np.ndarray, wanted: np.ndarray) -> float:
+def split_long_edges(
+    vertices: Float[np.ndarray, "vertex 3"], faces: Int[np.ndarray, "face 3"], wanted: Float[np.ndarray, " vertex"]
+) -> tuple[Float[np.ndarray, "more 3"], Int[np.ndarray, "more_face 3"]]:
+    """Put a vertex in the middle of every edge that is much too long; neighbours agree on it, so nothing tears."""
+    edges, _ = _edges(faces, len(vertices))
+    length = np.linalg.norm(vertices[edges[:, 0]] - vertices[edges[:, 1]], axis=1)
+    long = edges[length > 1.5 * wanted[edges].min(1)]
+    middle = sp.csr_matrix((len(vertices) + np.arange(len(long)), (long[:, 0], long[:, 1])), (len(vertices),) * 2)
+    middle = middle + middle.T
+    midpoint = np.stack([np.asarray(middle[faces[:, k], faces[:, (k + 1) % 3]]).ravel() for k in range(3)], -1)
+    pieces = [faces[(midpoint == 0).all(1)]]
+    for turn in range(3):
+        # Seen from the right corner, a face has one, two or three split edges in one of four patterns.
+        (a, b, c), (ab, bc, ca) = np.roll(faces, -turn, 1).T, np.roll(midpoint, -turn, 1).T
+        one = (ab > 0) & (bc == 0) & (ca == 0)
+        two = (ab > 0) & (bc > 0) & (ca == 0)
+        pieces += [_rows(one, (a, ab, c), (ab, b, c)), _rows(two, (ab, b, bc), (a, ab, bc), (a, bc, c))]
+    three = np.asarray((midpoint > 0).all(1))
+    pieces.append(_rows(three, (a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca)))
+    return np.concatenate((vertices, vertices[long].mean(1))), np.concatenate(pieces)
+
+
+def _rows(chosen: np.ndarray, *triangles: tuple[np.ndarray, ...]) -> np.ndarray:
+    return np.concatenate([np.column_stack(corners)[chosen] for corners in triangles])
+
+
+def graded(
+    vertices: Float[np.ndarray, "vertex 3"], faces: Int[np.ndarray, "face 3"], wanted: Float[np.ndarray, " vertex"]
+) -> Float[np.ndarray, " vertex"]:
+    """Lengths that grow slowly away from fine detail, so that triangles next to it are not slivers."""
+    edges, _ = _edges(faces, len(vertices))
+    length = 0.5 * np.linalg.norm(vertices[edges[:, 0]] - vertices[edges[:, 1]], axis=1)
+    wanted = wanted.copy()
+    for _ in range(4):
+        for a, b in (edges.T, edges.T[::-1]):
+            np.minimum.at(wanted, a, wanted[b] + length)
+    return wanted
+
+
+def expected_vertices(
+    vertices: Float[np.ndarray, "vertex 3"], faces: Int[np.ndarray, "face 3"], wanted: Float[np.ndarray, " vertex"]
+) -> float:
     """How many vertices equilateral triangles of the wanted edge lengths would need."""
     a, b, c = vertices[faces].transpose(1, 0, 2)
     area = 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)
@@ -81,16 +118,16 @@ def _faces_around(faces: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray
 
 @numba.njit(cache=True)
 def _collapse(vertices, faces, wanted, edges, border, ring_start, ring):  # type: ignore[no-untyped-def]
-    """One sweep: merge the ends of each edge, shortest first, unless a neighbour has changed in this sweep or the surface would fold."""
+    """One sweep: merge the ends of each edge, shortest first, unless a neighbour has changed or the surface would fold."""
     changed = np.zeros(len(vertices), np.bool_)
-    seen = np.full(len(vertices), -1)
+    seen = np.zeros(len(vertices), np.int64)
     for e in range(len(edges)):
         u, v = edges[e]
         if changed[u] or changed[v]:
             continue
         if border[v] and not border[u]:
             u, v = v, u
-        if not _may_merge(vertices, faces, u, v, border, ring_start, ring, seen, e):
+        if not _may_merge(vertices, faces, u, v, border, ring_start, ring, seen, e + 1):
             continue
         place = vertices[u].copy() if border[u] and not border[v] else 0.5 * (vertices[u] + vertices[v])
         if _folds(vertices, faces, u, v, place, ring_start, ring) or _folds(vertices, faces, v, u, place, ring_start, ring):
@@ -131,7 +168,10 @@ def _may_merge(vertices, faces, u, v, border, ring_start, ring, seen, stamp):  #
             w = faces[f, corner]
             if w != v and w != u and seen[w] == stamp:
                 shared += 1
-                seen[w] = -1
+                seen[w] = -1 - stamp
+            elif w != v and w != u and border[w] and border[u] and not border[v] and seen[w] != -1 - stamp:
+                # An inner edge between two border vertices would become one edge of four faces once mirrored.
+                return False
     valence = (ring_start[u + 1] - ring_start[u]) + (ring_start[v + 1] - ring_start[v]) - 2 * shared_faces
     return shared == shared_faces and valence > 3 and valence < 11
 

@@ -10,7 +10,7 @@ from akd.creatures.flesh import Surface
 from akd.creatures.remesh import neighbour_average
 from akd.skeleton import Skeleton
 
-STEPS = 10
+STEPS = 14
 INFLUENCES = 4
 
 

@@ -30,7 +30,8 @@ HORSE = Plan(
             S("*_ear", 95, 198, 5.5, 3.4, 2.6), S("", 95, 206, 7, 3.6, 2.6), S("", 97, 214, 7.6, 1.5, 1.5),
         ), paired=True, blend=0.4),
         Chain("mane", "neck_1", "neck", (
-            S("", 38, 158, 0, 4, 6), S("", 55, 173, 0, 4, 9), S("", 73, 192, 0, 4, 9), S("", 90, 204, 0, 4, 7), S("", 103, 203, 0, 4, 5),
+            S("", 38, 158, 0, 4, 6), S("", 55, 173, 0, 4, 9), S("", 73, 192, 0, 4, 9), S("", 90, 204, 0, 4, 7),
+            S("", 103, 203, 0, 4, 5),
             S("", 111, 195, 0, 3.4, 4),
         ), color="mane", blend=0.3),
         Chain("tail", "hips", "tail", (
@@ -38,7 +39,8 @@ HORSE = Plan(
             S("", -95, 88, 0, 7.5, 8), S("", -95, 60, 0, 3, 3.5),
         ), "tail", color="mane", tilt=10),
         Chain("front_leg", "chest", "leg", (
-            S("front_*_upper_arm", 49, 112, 13, 12, 17), S("", 43, 100, 15, 10, 14), S("front_*_forearm", 38, 88, 15.5, 8.2, 10.5),
+            S("front_*_upper_arm", 49, 112, 13, 12, 17), S("", 43, 100, 15, 10, 14),
+            S("front_*_forearm", 38, 88, 15.5, 8.2, 10.5),
             S("", 41, 70, 15, 6, 7.5), S("front_*_cannon", 44, 50, 14.5, 5, 5.6), S("", 44, 34, 14.5, 3.7, 4.3, "socks"),
             S("front_*_hoof", 44, 19, 14.5, 4.3, 5), S("", 48, 10, 14.5, 4.4, 4.8, "hoof"), S("", 51, 3.5, 14.6, 5.6, 6.6),
         ), "leg", paired=True),
@@ -60,7 +62,7 @@ HORSE = Plan(
     ),
     markings=(
         Marking("under", "belly", ("spine", "hind_leg", "front_leg"), amount=(0.2, 0.35)),
-        Marking("blotches", "patch", TRUNK, (0.5, 0.9), (0.25, 0.4), chance=0.25),
+        Marking("blotches", "patch", TRUNK, (0.35, 0.6), (0.25, 0.4), chance=0.25),
         Marking("spots", "patch", ("spine", "hind_leg"), (0.13, 0.2), (0.2, 0.4), chance=0.12),
     ),
 )
@@ -76,7 +78,8 @@ COW = Plan(
             S("neck_1", 56, 114, 0, 15, 25), S("neck_2", 72, 122, 0, 12, 20), S("", 86, 131, 0, 11, 15),
         ), "neck", tilt=10),
         Chain("head", "neck_2", "head", (
-            S("head", 88, 133, 0, 11, 12), S("", 97, 133, 0, 12.5, 13), S("", 109, 125, 0, 10.5, 11), S("", 120, 115, 0, 9, 9.4),
+            S("head", 88, 133, 0, 11, 12), S("", 97, 133, 0, 12.5, 13), S("", 109, 125, 0, 10.5, 11),
+            S("", 120, 115, 0, 9, 9.4),
             S("", 127, 109, 0, 9.2, 8.2),
         ), "head"),
         Chain("jaw", "head", "head", (
@@ -93,7 +96,8 @@ COW = Plan(
         ), paired=True, color="horn", blend=0.25, chance=0.7),
         Chain("udder", "hips", "body", (S("", -46, 79, 0, 13, 11),), color="muzzle", blend=0.5, chance=0.8),
         Chain("tail", "hips", "tail", (
-            S("tail_1", -86, 126, 0, 3.6), S("tail_2", -93, 108, 0, 2.8), S("tail_3", -95, 84, 0, 2.5), S("", -96, 66, 0, 3.2, None, "dark"),
+            S("tail_1", -86, 126, 0, 3.6), S("tail_2", -93, 108, 0, 2.8), S("tail_3", -95, 84, 0, 2.5),
+            S("", -96, 66, 0, 3.2, None, "dark"),
             S("", -96, 56, 0, 4.6), S("", -96, 44, 0, 2),
         ), "tail", tilt=8),
         Chain("front_leg", "chest", "leg", (
@@ -108,12 +112,16 @@ COW = Plan(
         ), "leg", paired=True),
     ),
     palettes=(
-        {"coat": "#eae6df", "dark": "#26211f", "muzzle": "#d9a59a", "nose": "#5a3a36", "hoof": "#3a322c", "horn": "#d8cbb0", "eye": "#120c0a"},
-        {"coat": "#8c4a26", "dark": "#efe7da", "muzzle": "#c99b85", "nose": "#4d2f28", "hoof": "#2f2722", "horn": "#e0d3b6", "eye": "#120c0a"},
-        {"coat": "#caa06a", "dark": "#7a5530", "muzzle": "#4b3a32", "nose": "#201815", "hoof": "#3a3029", "horn": "#cfc2a4", "eye": "#120c0a"},
-        {"coat": "#2b2624", "dark": "#e9e4dc", "muzzle": "#5a4a45", "nose": "#1a1413", "hoof": "#221d1a", "horn": "#c9bda2", "eye": "#0e0908"},
+        {"coat": "#eae6df", "dark": "#26211f", "muzzle": "#d9a59a", "nose": "#5a3a36", "hoof": "#3a322c", "horn": "#d8cbb0",
+         "eye": "#120c0a"},
+        {"coat": "#8c4a26", "dark": "#efe7da", "muzzle": "#c99b85", "nose": "#4d2f28", "hoof": "#2f2722", "horn": "#e0d3b6",
+         "eye": "#120c0a"},
+        {"coat": "#caa06a", "dark": "#7a5530", "muzzle": "#4b3a32", "nose": "#201815", "hoof": "#3a3029", "horn": "#cfc2a4",
+         "eye": "#120c0a"},
+        {"coat": "#2b2624", "dark": "#e9e4dc", "muzzle": "#5a4a45", "nose": "#1a1413", "hoof": "#221d1a", "horn": "#c9bda2",
+         "eye": "#0e0908"},
     ),
-    markings=(Marking("blotches", "dark", TRUNK, (0.55, 0.9), (0.35, 0.55), chance=0.8),),
+    markings=(Marking("blotches", "dark", TRUNK, (0.32, 0.55), (0.35, 0.55), chance=0.8),),
 )
 
 GIRAFFE = Plan(
@@ -128,7 +136,8 @@ GIRAFFE = Plan(
             S("neck_4", 104, 418, 0, 11, 14.5), S("", 118, 452, 0, 10.5, 13.5),
         ), "neck", tilt=9),
         Chain("head", "neck_4", "head", (
-            S("head", 119, 456, 0, 12, 13), S("", 132, 461, 0, 14, 14.5), S("", 150, 451, 0, 10.5, 11.5), S("", 168, 438, 0, 8.5, 8.8),
+            S("head", 119, 456, 0, 12, 13), S("", 132, 461, 0, 14, 14.5), S("", 150, 451, 0, 10.5, 11.5),
+            S("", 168, 438, 0, 8.5, 8.8),
             S("", 178, 431, 0, 8.2, 7.8),
         ), "head"),
         Chain("jaw", "head", "head", (
@@ -144,14 +153,17 @@ GIRAFFE = Plan(
             S("", 124, 471, 6, 4), S("", 120, 486, 7, 3.2), S("", 119, 493, 7.3, 4.6, None, "dark"),
         ), paired=True, blend=0.3),
         Chain("mane", "neck_1", "neck", (
-            S("", 20, 300, 0, 4, 6), S("", 48, 345, 0, 4, 8), S("", 72, 392, 0, 4, 8), S("", 96, 440, 0, 4, 8), S("", 111, 466, 0, 4, 6),
+            S("", 20, 300, 0, 4, 6), S("", 48, 345, 0, 4, 8), S("", 72, 392, 0, 4, 8), S("", 96, 440, 0, 4, 8),
+            S("", 111, 466, 0, 4, 6),
         ), color="mane", blend=0.3),
         Chain("tail", "hips", "tail", (
-            S("tail_1", -76, 236, 0, 5), S("tail_2", -87, 212, 0, 3.9), S("tail_3", -91, 178, 0, 3.6), S("", -92, 150, 0, 4.4, None, "dark"),
+            S("tail_1", -76, 236, 0, 5), S("tail_2", -87, 212, 0, 3.9), S("tail_3", -91, 178, 0, 3.6),
+            S("", -92, 150, 0, 4.4, None, "dark"),
             S("", -92, 136, 0, 6.5), S("", -92, 116, 0, 2.8),
         ), "tail", tilt=8),
         Chain("front_leg", "chest", "leg", (
-            S("front_*_upper_arm", 45, 236, 15, 14, 22), S("", 39, 214, 17, 11.5, 15), S("front_*_forearm", 35, 188, 17, 9.2, 11),
+            S("front_*_upper_arm", 45, 236, 15, 14, 22), S("", 39, 214, 17, 11.5, 15),
+            S("front_*_forearm", 35, 188, 17, 9.2, 11),
             S("", 37, 150, 16.5, 7.2, 8.2), S("front_*_cannon", 38, 106, 16, 7, 7.8), S("", 38, 70, 16, 5.4, 6, "belly"),
             S("front_*_hoof", 38, 24, 16, 6.4, 7), S("", 42, 12, 16, 6.4, 6.8, "hoof"), S("", 45, 4.5, 16.2, 8, 8.6),
         ), "leg", paired=True),

@@ -22,36 +22,50 @@ TYRANNOSAUR = Plan(
         Chain("jaw", "head", "head", (
             S("jaw", 168, 292, 0, 21, 12), S("", 194, 272, 0, 18, 10), S("", 222, 261, 0, 15, 8.5), S("", 243, 258, 0, 11, 7),
         ), color="belly", blend=0.4),
-        Chain("tongue", "jaw", "head", (S("", 186, 284, 0, 12, 5), S("", 214, 270, 0, 11, 4), S("", 230, 266, 0, 8, 3.5)), color="mouth", blend=0.2),
-        *(Chain(f"tooth_{i}", "head", "head", (S("", x, 294 + i * 0.6, z, 4.2), S("", x + 1, 284 + i * 0.6, z, 1.8)), paired=True, color="teeth", blend=0.2)
+        Chain("tongue", "jaw", "head", (S("", 186, 284, 0, 12, 5), S("", 214, 270, 0, 11, 4),
+            S("", 230, 266, 0, 8, 3.5)), color="mouth", blend=0.2),
+        *(Chain(f"tooth_{i}", "head", "head", (S("", x, 294 + i * 0.6, z, 4.2),
+            S("", x + 1, 284 + i * 0.6, z, 1.8)), paired=True, color="teeth", blend=0.2)
           for i, (x, z) in enumerate(((206, 18), (224, 15.5), (240, 11.5), (252, 7)))),
-        Chain("brow", "head", "head", (S("", 178, 342, 18, 6, 6), S("", 198, 337, 17, 5, 5)), paired=True, color="dark", blend=0.7),
+        Chain("brow", "head", "head", (S("", 178, 342, 18, 6, 6),
+            S("", 198, 337, 17, 5, 5)), paired=True, color="dark", blend=0.7),
         Chain("eye", "head", "head", (S("", 193, 330, 20.5, 6),), paired=True, color="iris", blend=0.1),
         Chain("pupil", "head", "head", (S("", 196.5, 330, 26, 3.4),), paired=True, color="eye", flesh=False),
         Chain("nostril", "head", "head", (S("", 257, 312, 9, 3, 3),), paired=True, color="eye", flesh=False),
         Chain("arm", "chest", "arm", (
-            S("*_upper_arm", 112, 216, 24, 11, 12), S("", 112, 204, 29, 9), S("*_forearm", 106, 190, 31, 7), S("*_hand", 122, 180, 31, 5.5),
+            S("*_upper_arm", 112, 216, 24, 11, 12), S("", 112, 204, 29, 9), S("*_forearm", 106, 190, 31, 7),
+            S("*_hand", 122, 180, 31, 5.5),
             S("", 130, 174, 32, 5.2),
         ), "arm", paired=True),
-        Chain("claw", "*_hand", "arm", (S("", 130, 174, 34, 3.6, None), S("", 138, 166, 35.5, 2.6, None, "claw")), paired=True, blend=0.3),
-        Chain("inner_claw", "*_hand", "arm", (S("", 130, 174, 30, 3.6, None), S("", 139, 167, 28.5, 2.6, None, "claw")), paired=True, blend=0.3),
+        Chain("claw", "*_hand", "arm", (S("", 130, 174, 34, 3.6, None),
+            S("", 138, 166, 35.5, 2.6, None, "claw")), paired=True, blend=0.3),
+        Chain("inner_claw", "*_hand", "arm", (S("", 130, 174, 30, 3.6, None),
+            S("", 139, 167, 28.5, 2.6, None, "claw")), paired=True, blend=0.3),
         Chain("tail", "hips", "tail", (
             S("tail_1", -48, 232, 0, 27, 33), S("tail_2", -92, 228, 0, 21, 25), S("tail_3", -136, 226, 0, 16, 18.5),
             S("tail_4", -180, 228, 0, 11.5, 13), S("tail_5", -224, 234, 0, 8, 9), S("", -268, 244, 0, 4),
         ), "tail", tilt=7),
         Chain("leg", "hips", "leg", (
-            S("*_thigh", -4, 212, 26, 26, 42), S("", 10, 178, 33, 23, 35), S("*_shin", 26, 140, 36, 16, 20), S("", 8, 108, 36, 13.5, 17),
-            S("*_foot", -22, 74, 36, 9.5, 11), S("", -12, 40, 36, 9, 9.5), S("*_toes", 0, 13, 36, 12, 11), S("", 18, 8, 36, 9.5, 9),
+            S("*_thigh", -4, 212, 26, 26, 42), S("", 10, 178, 33, 23, 35), S("*_shin", 26, 140, 36, 16, 20),
+            S("", 8, 108, 36, 13.5, 17),
+            S("*_foot", -22, 74, 36, 9.5, 11), S("", -12, 40, 36, 9, 9.5), S("*_toes", 0, 13, 36, 12, 11),
+            S("", 18, 8, 36, 9.5, 9),
             S("", 38, 6, 36, 7, 7), S("", 46, 4, 36, 4.5, 5, "claw"),
         ), "leg", paired=True),
-        Chain("outer_toe", "*_toes", "leg", (S("", 6, 9, 42, 8, 8), S("", 26, 6.5, 53, 6.5, 7), S("", 35, 4, 57, 4.5, 5, "claw")), paired=True, blend=0.5),
-        Chain("inner_toe", "*_toes", "leg", (S("", 6, 9, 31, 8, 8), S("", 25, 6.5, 21, 6.5, 7), S("", 33, 4, 18, 4.5, 5, "claw")), paired=True, blend=0.5),
+        Chain("outer_toe", "*_toes", "leg", (S("", 6, 9, 42, 8, 8), S("", 26, 6.5, 53, 6.5, 7),
+            S("", 35, 4, 57, 4.5, 5, "claw")), paired=True, blend=0.5),
+        Chain("inner_toe", "*_toes", "leg", (S("", 6, 9, 31, 8, 8), S("", 25, 6.5, 21, 6.5, 7),
+            S("", 33, 4, 18, 4.5, 5, "claw")), paired=True, blend=0.5),
     ),
     palettes=(
-        {"coat": "#6d7a3f", "belly": "#cdbf86", "dark": "#414a26", "mouth": "#a8453f", "teeth": "#f2ecd8", "claw": "#2a241d", "iris": "#e3a51f", "eye": "#100c08"},
-        {"coat": "#8a5636", "belly": "#d8b88a", "dark": "#54301d", "mouth": "#9c3f3c", "teeth": "#f0e8d2", "claw": "#241b16", "iris": "#d8c22a", "eye": "#100c08"},
-        {"coat": "#5a5f66", "belly": "#a9a79f", "dark": "#363a41", "mouth": "#a24b4b", "teeth": "#efe9da", "claw": "#1d1b1a", "iris": "#d9622a", "eye": "#0e0b0a"},
-        {"coat": "#3f7358", "belly": "#bccf9a", "dark": "#264a3c", "mouth": "#ab4a44", "teeth": "#f4eedb", "claw": "#20211c", "iris": "#e8b52c", "eye": "#100d0a"},
+        {"coat": "#6d7a3f", "belly": "#cdbf86", "dark": "#414a26", "mouth": "#a8453f", "teeth": "#f2ecd8", "claw": "#2a241d",
+         "iris": "#e3a51f", "eye": "#100c08"},
+        {"coat": "#8a5636", "belly": "#d8b88a", "dark": "#54301d", "mouth": "#9c3f3c", "teeth": "#f0e8d2", "claw": "#241b16",
+         "iris": "#d8c22a", "eye": "#100c08"},
+        {"coat": "#5a5f66", "belly": "#a9a79f", "dark": "#363a41", "mouth": "#a24b4b", "teeth": "#efe9da", "claw": "#1d1b1a",
+         "iris": "#d9622a", "eye": "#0e0b0a"},
+        {"coat": "#3f7358", "belly": "#bccf9a", "dark": "#264a3c", "mouth": "#ab4a44", "teeth": "#f4eedb", "claw": "#20211c",
+         "iris": "#e8b52c", "eye": "#100d0a"},
     ),
     markings=(
         Marking("under", "belly", ("spine", "neck", "tail", "leg", "arm"), amount=(0.28, 0.38)),
@@ -65,7 +79,8 @@ CROCODILE = Plan(
     "crocodile", 0.01,
     chains=(
         Chain("spine", "", "body", (
-            S("", -58, 24, 0, 15, 12), S("hips", -44, 24, 0, 18, 13), S("spine_1", -18, 23, 0, 23, 15), S("spine_2", 10, 23, 0, 24, 15.5),
+            S("", -58, 24, 0, 15, 12), S("hips", -44, 24, 0, 18, 13), S("spine_1", -18, 23, 0, 23, 15),
+            S("spine_2", 10, 23, 0, 24, 15.5),
             S("chest", 36, 24, 0, 20, 14), S("", 52, 25, 0, 16, 12),
         ), "spine"),
         Chain("neck", "chest", "neck", (S("neck", 50, 26, 0, 16, 12), S("", 66, 28, 0, 14, 11)), "neck", tilt=5),
@@ -76,7 +91,8 @@ CROCODILE = Plan(
         Chain("jaw", "head", "head", (
             S("jaw", 74, 22, 0, 13, 5), S("", 94, 19, 0, 10.5, 3.8), S("", 112, 16.5, 0, 8.2, 3.2), S("", 130, 15.5, 0, 6.4, 3),
         ), color="belly", blend=0.3),
-        *(Chain(f"tooth_{i}", "head", "head", (S("", x, 24.5, z, 1.9), S("", x, 20.8, z, 1.2)), paired=True, color="teeth", blend=0.2)
+        *(Chain(f"tooth_{i}", "head", "head", (S("", x, 24.5, z, 1.9),
+            S("", x, 20.8, z, 1.2)), paired=True, color="teeth", blend=0.2)
           for i, (x, z) in enumerate(((98, 10), (107, 8.6), (116, 7.4), (125, 6.4), (133, 4.4)))),
         Chain("brow", "head", "head", (S("", 82, 37, 7.5, 4.5, 4.5),), paired=True, blend=0.7),
         Chain("eye", "head", "head", (S("", 85, 39, 8.8, 3),), paired=True, color="iris", blend=0.1),
@@ -84,7 +100,8 @@ CROCODILE = Plan(
         Chain("nostril", "head", "head", (S("", 135, 31, 3.4, 2.2),), paired=True, color="dark", blend=0.6),
         *(Chain(f"scute_{i}", joint, "body", (S("", x, y, z, 2.4, 3.6),), paired=True, color="dark", blend=0.6)
           for i, (joint, x, y, z) in enumerate((
-              ("chest", 38, 36, 6), ("spine_2", 22, 37, 7), ("spine_2", 8, 37, 7.5), ("spine_1", -6, 37, 7.5), ("spine_1", -20, 36, 7),
+              ("chest", 38, 36, 6), ("spine_2", 22, 37, 7), ("spine_2", 8, 37, 7.5), ("spine_1", -6, 37, 7.5), ("spine_1",
+              -20, 36, 7),
               ("hips", -34, 35.5, 6.5), ("hips", -47, 34.5, 6)))),
         Chain("tail", "hips", "tail", (
             S("tail_1", -62, 23, 0, 14, 12), S("tail_2", -90, 21, 0, 10, 10.5), S("tail_3", -118, 18, 0, 7, 9),
@@ -94,12 +111,16 @@ CROCODILE = Plan(
             S("", -66, 33, 0, 2.6, 3.5), S("", -96, 31, 0, 2.4, 5), S("", -130, 27, 0, 2.2, 5.5), S("", -162, 22, 0, 2, 4.5),
         ), color="dark", blend=0.4),
         Chain("front_leg", "chest", "leg", (
-            S("front_*_upper_arm", 40, 22, 15, 8, 8), S("", 36, 22, 25, 6.6), S("front_*_forearm", 33, 21, 34, 5.2), S("", 38, 13, 37, 4.6),
-            S("front_*_hand", 43, 5, 39, 4.2, 4), S("", 48, 3, 40, 5.2, 3.4), S("front_*_toes", 52, 2.6, 41, 5.6, 3), S("", 58, 2.2, 42, 4.4, 2.6),
+            S("front_*_upper_arm", 40, 22, 15, 8, 8), S("", 36, 22, 25, 6.6), S("front_*_forearm", 33, 21, 34, 5.2),
+            S("", 38, 13, 37, 4.6),
+            S("front_*_hand", 43, 5, 39, 4.2, 4), S("", 48, 3, 40, 5.2, 3.4), S("front_*_toes", 52, 2.6, 41, 5.6, 3),
+            S("", 58, 2.2, 42, 4.4, 2.6),
         ), "leg", paired=True),
         Chain("hind_leg", "hips", "leg", (
-            S("hind_*_thigh", -42, 22, 14, 10, 9.5), S("", -34, 23, 26, 8.4), S("hind_*_shin", -27, 22, 37, 6.2), S("", -35, 14, 40, 5.4),
-            S("hind_*_foot", -44, 6, 42, 4.8, 4.4), S("", -38, 3.2, 43.5, 5.6, 3.6), S("hind_*_toes", -32, 2.8, 45, 6.2, 3.2), S("", -24, 2.2, 46.5, 4.8, 2.7),
+            S("hind_*_thigh", -42, 22, 14, 10, 9.5), S("", -34, 23, 26, 8.4), S("hind_*_shin", -27, 22, 37, 6.2),
+            S("", -35, 14, 40, 5.4),
+            S("hind_*_foot", -44, 6, 42, 4.8, 4.4), S("", -38, 3.2, 43.5, 5.6, 3.6),
+            S("hind_*_toes", -32, 2.8, 45, 6.2, 3.2), S("", -24, 2.2, 46.5, 4.8, 2.7),
         ), "leg", paired=True),
     ),
     palettes=(
@@ -118,9 +139,11 @@ CROCODILE = Plan(
 LIZARD = replace(
     CROCODILE.without("tooth", "scute", "crest", "brow", "nostril").with_chains(
         Chain("head", "neck", "head", (
-            S("head", 68, 30, 0, 12, 10), S("", 78, 32, 0, 15, 12), S("", 90, 30, 0, 12, 9.5), S("", 100, 28, 0, 8, 6.5), S("", 105, 27, 0, 6, 5),
+            S("head", 68, 30, 0, 12, 10), S("", 78, 32, 0, 15, 12), S("", 90, 30, 0, 12, 9.5), S("", 100, 28, 0, 8, 6.5),
+            S("", 105, 27, 0, 6, 5),
         ), "head"),
-        Chain("jaw", "head", "head", (S("jaw", 74, 24, 0, 11, 5), S("", 88, 22.5, 0, 9.5, 4), S("", 101, 23, 0, 5.5, 3)), color="belly", blend=0.6),
+        Chain("jaw", "head", "head", (S("jaw", 74, 24, 0, 11, 5), S("", 88, 22.5, 0, 9.5, 4),
+            S("", 101, 23, 0, 5.5, 3)), color="belly", blend=0.6),
         Chain("eye", "head", "head", (S("", 86, 36, 10, 4.4),), paired=True, color="iris", blend=0.15),
         Chain("pupil", "head", "head", (S("", 88.5, 36.6, 13.2, 2.2),), paired=True, color="eye", flesh=False),
     ).reshaped({"spine": 0.82, "tail": 0.72, "front_leg": 0.85, "hind_leg": 0.85}),
