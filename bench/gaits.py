@@ -70,9 +70,9 @@ def _missed(seen: Evaluation, name: str) -> float:
 
 def main(study: Study) -> None:
     rows: dict[str, list[dict[str, float]]] = defaultdict(list)
-    turns = {name: gaits_for(creature(name, study.seed)) for name in study.plans}
+    able_to = {name: gaits_for(creature(name, study.seed)) for name in study.plans}
     for gait in study.gaits:
-        able = [plan for plan, gaits in turns.items() if gait in gaits]
+        able = [plan for plan, gaits in able_to.items() if gait in gaits]
         for number in range(study.individuals if able else 0):
             plan, seed = able[number % len(able)], study.seed + number // len(able)
             row = numbers(creature(plan, seed), gait, seed)

@@ -15,6 +15,12 @@ from akd.creatures.perform import Choreography
 from akd.creatures.puppet import Puppet
 from akd.creatures.stride import Stride, longest_stride
 
+MOUTH = 0.25
+"""The head's bone ends so high above the ground when the mouth is down [ℓ]."""
+BOW = 0.22
+"""How far shoulders are lowered for a short neck [rad]."""
+HANGING = -1.7
+"""No head hangs steeper than this: it would look back between the legs [rad]."""
 LARGEST_SITTER = 0.75
 """Animals with longer legs than this do not sit like dogs [m]: horses and elephants cannot."""
 
@@ -23,7 +29,7 @@ def idle(body: Puppet, cue: Cue) -> Choreography:
     """Breathing, shifting weight, a slow look and a slow tail."""
     u, k = cue.u, cue.amount
     half = np.mean([abs(foot.centre[2]) for foot in body.feet]) if body.feet else 0.0
-    shift = vectors(u, y=0.004 * k * wave(u, 2) - 0.012, z=0.12 * k * half * cue.side * wave(u))
+    shift = vectors(u, y=0.002 * k * (wave(u, 2) - 1), z=0.12 * k * half * cue.side * wave(u))
     lean = vectors(u, x=-0.012 * k * cue.side * wave(u))
     bends = spread(body.spine, vectors(u, z=0.012 * k * wave(u, 2)))
     bends |= spread(body.neck, vectors(u, y=0.1 * k * wave(u, 1, 0.2), z=0.03 * k * wave(u, 2)))
@@ -41,7 +47,7 @@ def look(body: Puppet, cue: Cue) -> Choreography:
 
 def turn(body: Puppet, cue: Cue) -> Choreography:
     """One round of steps on the spot, as far around as the legs allow."""
-    gait = gait_for("walk", len(body.feet))
+    gait = replace(gait_for("walk", len(body.feet)), bounce=0.1, strike=0.0, heel_rise=0.2, arm_swing=0.1, twist=0.0, sway=0.015)
     arm = max(float(np.linalg.norm(foot.centre - feet_centre(body), ord=2)) for foot in body.feet)
     angle = min(0.5 * longest_stride(body, gait, gait.duty) / max(arm, 0.2), 0.8) * min(cue.amount, 1.1)
     stride = Stride(gait, np.array(gait.phases[len(body.feet)]), gait.duty, 1.0, 0.0, -cue.side * angle)
@@ -65,40 +71,59 @@ def sit(body: Puppet, cue: Cue) -> Choreography:
     """Rump down, fore legs straight, and up again: the trunk turns about the shoulders."""
     down = through([(0, 0), (0.3, 1), (0.7, 1), (1, 0)], cue.u)
     rest = body.skeleton.positions
-    shoulder, hip = (np.mean([rest[foot.leg.hip] for foot in body.feet if foot.order == order], axis=0) for order in (0, 1))
-    shortest = max(foot.leg.shortest for foot in body.feet if foot.order == 1)
-    low = max(0.42, shortest + 0.1) / cue.amount**0.3
-    angles = np.linspace(0, 0.95, 96)
-    heights = shoulder[1] + np.sin(angles) * (hip - shoulder)[0] + np.cos(angles) * (hip - shoulder)[1]
-    angle = float(angles[np.argmax(heights < low)]) if (heights < low).any() else float(angles[-1])
-    pitch = angle * down
-    to_root = (rest[0] - shoulder) * np.array([1.0, 1.0, 0.0])
+    shoulder = np.mean([rest[foot.leg.hip] for foot in body.feet if foot.order == 0], axis=0)
+    pitch = _sitting_angle(body, shoulder) * down * min(cue.amount, 1.0)
+    x, y, _ = rest[0] - shoulder
     cos, sin = np.cos(pitch), np.sin(pitch)
-    shift = vectors(cue.u, cos * to_root[0] - sin * to_root[1] - to_root[0], sin * to_root[0] + cos * to_root[1] - to_root[1] - 0.005)
+    shift = vectors(cue.u, cos * x - sin * y - x, sin * x + cos * y - y - 0.005)
     bends = spread(body.neck, vectors(cue.u, y=0.3 * cue.side * down * wave(cue.u, 2))) | _slow_tail(body, cue, -1.1 * pitch)
     return replace(still(body, cue), shift=shift, lean=vectors(cue.u, z=pitch), bends=bends, gaze=0.9)
 
 
+def _sitting_angle(body: Puppet, shoulder: np.ndarray) -> float:
+    """How far the trunk turns about the shoulders until rump or folded hind legs stop it, at most 0.95 rad."""
+    rest, angles = body.skeleton.positions, np.linspace(0, 0.95, 96)[:, None]
+    rump = body.rig.mesh.vertices[body.rig.weights[:, 0] > 0.5]
+    points = np.concatenate((rump, [rest[0]]))[:, :2] - shoulder[:2]
+    lowest = shoulder[1] + (np.sin(angles) * points[:, 0] + np.cos(angles) * points[:, 1]).min(1)
+    hips = np.array([rest[foot.leg.hip] for foot in body.feet if foot.order == 1])[:, :2] - shoulder[:2]
+    hip_height = shoulder[1] + (np.sin(angles) * hips[:, 0] + np.cos(angles) * hips[:, 1]).min(1)
+    folded = max(foot.leg.shortest for foot in body.feet if foot.order == 1) + 0.1
+    stopped = (lowest < 0.02) | (hip_height < max(folded, 0.3))
+    return float(angles[np.argmax(stopped) if stopped.any() else -1, 0])
+
+
 def eat(body: Puppet, cue: Cue) -> Choreography:
-    """Head down to the ground, a few bites, head up."""
+    """Head down to the ground, a few bites, head up; a neck too short for that is helped by lower shoulders."""
     down = through([(0, 0), (0.25, 1), (0.8, 1), (1, 0)], cue.u)
     bites = 0.06 * cue.amount * down * wave(cue.u, 5)
-    reach = _neck_reach(body)
-    bends = spread(body.neck, vectors(cue.u, z=-reach * down + bites)) | spread(body.spine, vectors(cue.u, z=-0.1 * down))
-    return replace(still(body, cue), shift=vectors(cue.u, y=-0.01 - 0.03 * down), bends=bends | _slow_tail(body, cue), gaze=0.0)
+    bend, above = _neck_reach(body)
+    root, snout = body.skeleton.positions[0], body.skeleton.positions[body.neck[-1]]
+    tilt = min(max(above - MOUTH, 0.0) / max(snout[0] - root[0], 0.5), BOW) * down
+    share = _neck_share(body)
+    bends = {joint: vectors(cue.u, z=part * (bites - bend * down)) for joint, part in zip(body.neck, share, strict=True)}
+    bends |= _slow_tail(body, cue, tilt)
+    return replace(still(body, cue), shift=vectors(cue.u, y=-0.01 * down), lean=vectors(cue.u, z=-tilt), bends=bends, gaze=0.0)
 
 
-def _neck_reach(body: Puppet) -> float:
-    """How far the neck can bend down before the snout touches the ground [rad], at most 1.5."""
+def _neck_reach(body: Puppet) -> tuple[float, float]:
+    """How far the neck bends until the mouth is at the ground or the head hangs down [rad], and how high the mouth is then [ℓ]."""
     rest, neck = body.skeleton.positions, body.neck
     chain = np.concatenate((rest[list(neck)], body.skeleton.tails[[neck[-1]]]))
     bones = np.diff(chain, axis=0)
     direction, length = np.arctan2(bones[:, 1], bones[:, 0]), np.hypot(bones[:, 0], bones[:, 1])
-    share = np.arange(1, len(bones) + 1) / len(bones)
-    angles = np.linspace(0.2, 1.5, 66)
-    ends = chain[0, 1] + (length * np.sin(direction - angles[:, None] * share)).sum(1)
-    low = ends < 0.2
-    return float(angles[np.argmax(low)] if low.any() else angles[-1])
+    angles = np.linspace(0, 2.5, 126)
+    bent = direction - angles[:, None] * np.cumsum(_neck_share(body))
+    height = chain[0, 1] + (length * np.sin(bent)).sum(1)
+    stopped = (height < MOUTH) | (bent[:, -1] < HANGING)
+    last = int(np.argmax(stopped)) if stopped.any() else len(angles) - 1
+    return float(angles[last]), float(height[last])
+
+
+def _neck_share(body: Puppet) -> np.ndarray:
+    """A neck is lowered mostly at its base."""
+    share = np.arange(len(body.neck), 0, -1.0) ** 2
+    return share / share.sum()
 
 
 def _slow_tail(body: Puppet, cue: Cue, pitch: np.ndarray | float = 0.0) -> dict[int, np.ndarray]:
@@ -128,7 +153,10 @@ def _sits(body: Puppet) -> bool:
 
 
 def _grazes(body: Puppet) -> bool:
-    return _looks(body) and not body.is_upright and len(body.neck) > 1
+    if not _looks(body) or body.is_upright or len(body.neck) < 2:
+        return False
+    ahead = body.skeleton.positions[body.neck[-1], 0] - body.skeleton.positions[0, 0]
+    return _neck_reach(body)[1] - BOW * max(ahead, 0.0) < 2 * MOUTH
 
 
 ACTIONS: dict[str, Action] = {

@@ -5,11 +5,14 @@ from jaxtyping import Float
 
 from akd.creatures.footing import feet_centre, path
 from akd.creatures.stride import Stride
-from akd.creatures.perform import Choreography, Footing, Vectors, about
+from akd.creatures.kinematics import Vectors, about
+from akd.creatures.perform import Choreography, Footing
 from akd.creatures.puppet import Puppet
 
 HIGHEST_BOUNCE = 0.1
 """[ℓ]"""
+SPRAWLING_TWIST = 2.5
+"""Lizards step with their backs: hips and shoulders turn this much more than under upright legs."""
 Wave = Float[np.ndarray, " frame"]
 
 
@@ -24,8 +27,8 @@ def choreography(puppet: Puppet, stride: Stride, footing: Footing, time: Float[n
     to_side = _sided(puppet, cycle - stride.middle[:, None])
     shift = place + np.stack((0 * rise, rise - gait.crouch * style.crouch, gait.sway * style.sway * to_side), -1)
     hind, fore = _reaching(puppet, stride, cycle, last=True), _reaching(puppet, stride, cycle, last=False)
-    twist = gait.twist * style.sway
-    arch = gait.flex * style.flex * _gathered(puppet, stride, cycle)
+    twist = gait.twist * style.sway * (SPRAWLING_TWIST if _walks_sprawling(puppet) else 1.0)
+    arch = gait.flex * style.flex * _shortness(puppet) * _gathered(puppet, stride, cycle)
     lean = np.stack((-gait.roll * style.sway * to_side, twist * hind, slope + 0.4 * arch - gait.lean * puppet.is_upright), -1)
     counter = -1.2 * hind if len(puppet.feet) == 2 else fore - hind
     bends = spread(puppet.spine, np.stack((0.6 * gait.roll * style.sway * to_side, twist * counter, -arch), -1))
@@ -102,7 +105,7 @@ def _rise(puppet: Puppet, stride: Stride, cycle: Wave) -> tuple[Wave, Wave]:
     at = np.array(places) - np.mean(places)
     length = float(np.square(at).sum())
     slope = at @ np.array(heights) / length if length > 0.05 else np.zeros_like(cycle)
-    slope = np.clip(slope, -0.2, 0.2)
+    slope = np.clip(slope, -0.2, 0.2) * _shortness(puppet)
     return np.mean(heights, axis=0) + slope * (puppet.skeleton.positions[0, 0] - np.mean(places)), slope
 
 
@@ -110,6 +113,15 @@ def _sided(puppet: Puppet, cycle: Float[np.ndarray, "foot frame"]) -> Wave:
     """+1 when the right feet are at phase 0, −1 when the left are; zero for feet that move together."""
     side = np.array([foot.side for foot in puppet.feet])
     return (side[:, None] * np.cos(2 * np.pi * cycle)).mean(0)
+
+
+def _shortness(puppet: Puppet) -> float:
+    """Long low bodies pitch less: their ends would be in the ground."""
+    return min(1.0, 1.2 / max(puppet.trunk_length, 0.1))
+
+
+def _walks_sprawling(puppet: Puppet) -> bool:
+    return len(puppet.feet) == 4 and all(foot.leg.sprawls for foot in puppet.feet)
 
 
 def _reaching(puppet: Puppet, stride: Stride, cycle: Wave, last: bool) -> Wave:

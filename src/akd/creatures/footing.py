@@ -4,7 +4,8 @@ import numpy as np
 from jaxtyping import Float
 
 from akd.creatures.stride import Stride
-from akd.creatures.perform import Footing, about
+from akd.creatures.kinematics import about
+from akd.creatures.perform import Footing
 from akd.creatures.puppet import Foot, Puppet
 
 Instants = Float[np.ndarray, " frame"]
@@ -96,9 +97,11 @@ def _pitch(foot: Foot, stride: Stride, since: Instants) -> Instants:
     """Toes up at landing if the gait strikes so, flat, heel up at the end of stance and into the swing, level again."""
     gait, duty = stride.gait, stride.duty
     long = min(foot.length / 0.2, 1.0)
-    strike, rise = gait.strike * long, gait.heel_rise * (0.0 if foot.leg.sprawls else 1.0)
+    # The middle of a very long foot would slide as it tilts.
+    tilts = 0.0 if foot.leg.sprawls else min(0.2 / max(foot.length, 1e-6), 1.0)
+    strike, rise = gait.strike * long * tilts, gait.heel_rise * tilts
     keys = [
-        (0.0, strike), (0.15 * duty, 0.0), (0.7 * duty, 0.0), (duty, -min(rise, 0.5) * long),
+        (0.0, strike), (0.15 * duty, 0.0), (0.7 * duty, 0.0), (duty, -min(rise, 0.5 * tilts) * long),
         (duty + 0.3 * (1 - duty), -1.5 * rise), (duty + 0.8 * (1 - duty), 0.8 * strike), (1.0, strike),
     ]  # fmt: skip
     return through(keys, since)

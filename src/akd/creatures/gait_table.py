@@ -88,7 +88,7 @@ GAITS: dict[str, Gait] = {
              elbow=0.9, heel_rise=0.5),
         Gait("tripod", {6: _checkered(6)}, duty=0.55, froude=0.3, bounce=0.2, clearance=0.2, roll=0.02, twist=0.04, **_MANY),
         Gait("tetrapod", {8: _checkered(8)}, duty=0.55, froude=0.3, bounce=0.2, clearance=0.2, roll=0.02, twist=0.03, **_MANY),
-        Gait("wave", {count: _wave(count) for count in (4, 6, 8)}, duty=0.78, froude=0.08, bounce=0.1, clearance=0.18, roll=0.01,
+        Gait("wave", {count: _wave(count) for count in (6, 8)}, duty=0.78, froude=0.08, bounce=0.1, clearance=0.18, roll=0.01,
              twist=0.04, **_MANY),
     )
 }  # fmt: skip

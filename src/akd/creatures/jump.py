@@ -53,7 +53,7 @@ def jump(body: Puppet, cue: Cue) -> Choreography:
     length = (0.4 if len(body.feet) == 2 else 1.1) * cue.amount
     forward = length * ease((time - clock.push) / (clock.low - clock.push))
     level = not body.is_upright and len(body.feet) > 2
-    pitch = _pitch(clock, time) * (1.0 if level else 0.0)
+    pitch = _pitch(clock, time) * min(1.0, 1.0 / max(body.trunk_length, 0.1)) * level
     folded = through([(0, 0), (clock.push, 1), (clock.leave, 0), (clock.land, 0), (clock.low, 0.8), (clock.end, 0)], time)
     lean = vectors(cue.u, z=pitch - 0.35 * folded * body.is_upright)
     bends = spread(body.spine, vectors(cue.u, z=-(0.15 if level else 0.3) * folded))

@@ -22,8 +22,10 @@ STRETCHED = np.radians(4.0)
 FOLDED = np.radians(150.0)
 SHARE = (1.0, 1.0, 0.5, 0.3)
 """How much each hinge takes part in folding, from the body outwards: knee and hock are coupled, a fetlock only gives way."""
+SPREAD = 0.75
+"""A leg whose foot is further out from the hip than this share of the hip's height sprawls."""
 SPRAWL = 0.35
-"""Share of squared bone length across the sagittal plane above which a leg counts as sprawling."""
+"""So does one with this share of squared bone length across the sagittal plane."""
 
 
 class Reach(NamedTuple):
@@ -138,10 +140,13 @@ def main_chain(skeleton: Skeleton, limb: Limb) -> list[int]:
 
 
 def _sprawls(bones: Float[np.ndarray, "bone 3"]) -> bool:
-    squared = np.square(bones)
-    if len(bones) > 2 and squared[0, 2] > 0.6 * squared[0].sum() and squared[0].sum() < 0.09 * np.linalg.norm(bones, axis=1).sum() ** 2:
-        squared = squared[1:]  # a short bone that only leads sideways from the spine to the hip says nothing about the leg
-    return bool(squared[:, 2].sum() > SPRAWL * squared.sum())
+    """Does the leg stand beside the body: foot far out from the hip, or bones that lead sideways?"""
+    squared, length = np.square(bones), np.linalg.norm(bones, axis=1)
+    if len(bones) > 2 and squared[0, 2] > 0.6 * length[0] ** 2 and length[0] < 0.3 * length.sum():
+        bones, squared = bones[1:], squared[1:]  # a short bone that only leads from the spine to the hip says nothing about the leg
+    out, _, aside = np.abs(bones.sum(0))
+    down = -bones.sum(0)[1]
+    return bool(np.hypot(out, aside) > SPREAD * down or squared[:, 2].sum() > SPRAWL * squared.sum())
 
 
 def _plane_normal(line: Float[np.ndarray, " 3"], sprawls: bool) -> Float[np.ndarray, " 3"]:

@@ -11,6 +11,8 @@ import torch
 from jaxtyping import Float
 from scipy.spatial.transform import Rotation
 
+from akd.creatures.clearance import clear_ground
+from akd.creatures.kinematics import Turns, Vectors, about, skinned, stage_turns
 from akd.creatures.puppet import Arm, Foot, Puppet
 from akd.motion import Motion
 from akd.pose import Pose
@@ -21,10 +23,8 @@ REACH = 0.995
 """Legs are never stretched beyond this share of their full length."""
 LOW_STEP = 0.02
 """A foot carried lower than this must be reached exactly [ℓ]."""
-SKIN_STEPS = 2
+SETTLING = 2
 """Rounds of correcting foot targets for skin that also follows the shin: each removes about nine tenths of the error."""
-Vectors = Float[np.ndarray, "frame 3"]
-Turns = Float[np.ndarray, "frame joint 3 3"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,10 +65,11 @@ def perform(puppet: Puppet, choreography: Choreography, fps: float) -> Motion:
     root = skeleton.positions[0] + choreography.shift
     targets = [_foot_target(puppet, number, choreography.footing) for number in range(len(puppet.feet))]
     root = root - np.array([0.0, _drop(puppet, root, turns, targets, choreography.footing), 0.0])
-    _reach(puppet, root, turns, targets)
-    for _ in range(SKIN_STEPS):
-        targets = _corrected(puppet, root, turns, targets)
+    for _ in range(SETTLING):
         _reach(puppet, root, turns, targets)
+        root = clear_ground(puppet, root, turns)
+        targets = _corrected(puppet, root, turns, targets)
+    _reach(puppet, root, turns, targets)
     return _motion(skeleton, root, turns, fps)
 
 
@@ -82,25 +83,6 @@ class _Target:
     """Turn of the toes relative to the foot."""
     sole: Vectors
     """Mean of the sole in x and z, lowest point of the foot in y."""
-
-
-def stage_turns(
-    skeleton: Skeleton, root: Vectors, turns: Turns
-) -> tuple[Float[np.ndarray, "frame joint 3 3"], Float[np.ndarray, "frame joint 3"]]:
-    """Forward kinematics from turns relative to parents: turns on the stage and positions."""
-    rotation, position = np.empty_like(turns), np.empty((*turns.shape[:2], 3))
-    rotation[:, 0], position[:, 0] = turns[:, 0], root
-    for joint in range(1, skeleton.joint_count):
-        parent = skeleton.parents[joint]
-        offset = skeleton.positions[joint] - skeleton.positions[parent]
-        position[:, joint] = position[:, parent] + rotation[:, parent] @ offset
-        rotation[:, joint] = rotation[:, parent] @ turns[:, joint]
-    return rotation, position
-
-
-def about(axis: int, angle: Float[np.ndarray, " frame"]) -> Float[np.ndarray, "frame 3 3"]:
-    """Rotation matrices about one axis of the stage."""
-    return Rotation.from_rotvec(angle[:, None] * np.eye(3)[axis]).as_matrix()
 
 
 def _trunk_turns(puppet: Puppet, choreography: Choreography) -> Turns:
@@ -217,22 +199,11 @@ def _corrected(puppet: Puppet, root: Vectors, turns: Turns, targets: list[_Targe
         if not foot.outline.size:
             out.append(target)
             continue
-        mean = _skin(puppet, foot.sole, rotation, position).mean(1)
-        lowest = _skin(puppet, foot.outline, rotation, position)[..., 1].min(1)
+        mean = skinned(puppet.rig, foot.sole, rotation, position).mean(1)
+        lowest = skinned(puppet.rig, foot.outline, rotation, position)[..., 1].min(1)
         missed = target.sole - np.stack((mean[:, 0], lowest, mean[:, 2]), -1)
         out.append(_Target(target.joint + missed, target.rotation, target.toes, target.sole))
     return out
-
-
-def _skin(
-    puppet: Puppet, index: np.ndarray, rotation: Turns, position: Float[np.ndarray, "frame joint 3"]
-) -> Float[np.ndarray, "frame point 3"]:
-    """Linear blend skinning of a few vertices."""
-    weights, vertices = puppet.rig.weights[index], puppet.rig.mesh.vertices[index]
-    used = np.flatnonzero(weights.max(0) > 1e-4)
-    shift = position[:, used] - (rotation[:, used] @ puppet.skeleton.positions[used, :, None])[..., 0]
-    moved = vertices @ np.swapaxes(rotation[:, used], -1, -2) + shift[:, :, None]
-    return np.einsum("pj,fjpc->fpc", weights[:, used], moved)
 
 
 def _motion(skeleton: Skeleton, root: Vectors, turns: Turns, fps: float) -> Motion:

@@ -89,7 +89,7 @@ class Puppet:
         """Is the trunk carried upright, as a person's, and not level, as a dog's or a tyrannosaur's?"""
         if not self.neck:
             return len(self.feet) == 2 and len(self.arms) == 2
-        rise = self.skeleton.positions[self.neck[-1]] - self.skeleton.positions[0]
+        rise = self.skeleton.positions[self.neck[0]] - self.skeleton.positions[0]
         return bool(rise[1] > 1.2 * np.hypot(rise[0], rise[2]))
 
     @cached_property
@@ -105,16 +105,36 @@ class Puppet:
         return tuple(zip(left, right, strict=True))
 
     @cached_property
+    def trunk_length(self) -> float:
+        """From hindmost to foremost foot [ℓ]."""
+        return float(np.ptp([foot.centre[0] for foot in self.feet])) if self.feet else 0.0
+
+    @cached_property
+    def appendages(self) -> tuple[tuple[int, ...], ...]:
+        """Chains that can be lifted off the ground by bending: neck with head, what hangs off the head, tails."""
+        head = {joint for limb in self.skeleton.limbs if limb.kind == "head" for joint in limb.joints} - set(self.neck)
+        branches = [[joint] for joint in sorted(head) if self.skeleton.parents[joint] not in head]
+        for branch in branches:
+            branch += [joint for joint in sorted(head) if joint not in branch and self.skeleton.is_ancestor[branch[0], joint]]
+        return tuple(chain for chain in (self.neck, *map(tuple, branches), *self.tails) if chain)
+
+    @cached_property
     def trunk_points(self) -> Int[np.ndarray, " point"]:
-        """Vertices of trunk, tail and head that may come to touch the ground: for every joint its lowest few."""
-        owner = self.rig.weights.argmax(1)
-        legs = {joint for limb in self.rig.legs for joint in limb.joints}
-        height = self.rig.mesh.vertices[:, 1]
-        lowest = []
-        for joint in set(np.unique(owner).tolist()) - legs:
+        """Vertices of all but the feet that may come to touch the ground: for every joint the outermost downwards."""
+        owner = self.point_owner
+        upper = {joint for foot in self.feet for joint in foot.leg.chain[:-1]}
+        feet = {joint for limb in self.rig.legs for joint in limb.joints} - upper
+        fan = np.array([(0, -1, 0), (0.5, -1, 0), (-0.5, -1, 0), (1, -0.4, 0), (-1, -0.4, 0), (0, -1, 0.5), (0, -1, -0.5)], float)
+        chosen = []
+        for joint in set(np.unique(owner).tolist()) - feet:
             own = np.flatnonzero(owner == joint)
-            lowest.append(own[np.argsort(height[own])[:4]])
-        return np.concatenate(lowest) if lowest else np.zeros(0, int)
+            chosen.append(own[np.argmax(self.rig.mesh.vertices[own] @ fan.T, axis=0)])
+        return np.unique(np.concatenate(chosen)) if chosen else np.zeros(0, int)
+
+    @cached_property
+    def point_owner(self) -> Int[np.ndarray, " vertex"]:
+        """The joint that moves each vertex most."""
+        return self.rig.weights.argmax(1)
 
 
 def puppet(rig: Rig) -> Puppet:

@@ -13,6 +13,8 @@ SMALLEST_LEG = 0.12
 """Shorter legs step as if they were this long [m]: a beetle's own rhythm is too quick for a film camera."""
 DEEPEST = 0.12
 """A stride is shortened rather than let the body sink further than this [ℓ]."""
+SHORTEST = 0.1
+"""Half of stance is never shorter than this [ℓ]: it would not look like going."""
 QUICKEST = 0.12
 """No stride is shorter than this [s]."""
 
@@ -94,9 +96,11 @@ def choose_stride(
 
 
 def longest_stride(body: Puppet, gait: Gait, duty: float) -> float:
-    """The stride for which the legs still reach the ground at both ends of stance [ℓ]."""
-    half = min(_half_stance(body, foot, gait) for foot in body.feet)
-    return 2 * half / duty
+    """The stride for which the legs still reach the ground at both ends of stance, and do not step on one another [ℓ]."""
+    phases = gait.phases[len(body.feet)]
+    half = [_half_stance(body, foot, gait) for foot in body.feet]
+    half += [_half_between(body, i, j, phases) for i in range(len(phases)) for j in range(i)]
+    return 2 * max(min(half), SHORTEST) / duty
 
 
 def _half_stance(body: Puppet, foot: Foot, gait: Gait) -> float:
@@ -105,12 +109,22 @@ def _half_stance(body: Puppet, foot: Foot, gait: Gait) -> float:
     away = (foot.centre if len(leg.chain) == 1 else rest[leg.foot]) - rest[leg.hip]
     height = max(-away[1] - DEEPEST - gait.crouch, 0.0)
     half = np.sqrt(max(leg.longest**2 - height**2 - away[2] ** 2, 0.0)) - 0.7 * abs(away[0])
-    if leg.sprawls:
-        half = min(half, 0.6 * abs(away[2]) + 0.1)
-    same_side = [other.centre[0] for other in body.feet if other.side == foot.side and other is not foot]
-    if len(body.feet) > 4:
-        half = min(half, 0.45 * min(abs(foot.centre[0] - x) for x in same_side))  # neighbours swing against each other
-    return max(float(half), 0.1)
+    return float(min(half, 0.6 * abs(away[2]) + 0.1) if leg.sprawls else half)
+
+
+def _half_between(body: Puppet, i: int, j: int, phases: tuple[float, ...]) -> float:
+    """The same, so that two feet of one side swing apart and together without meeting.
+
+    Two feet that swing by ±a with a phase between them come nearer than at rest by 2a sin πΔφ. Gallops and bounds gather
+    all feet under the body on purpose, where fore feet have left before hind feet arrive.
+    """
+    one, other = body.feet[i], body.feet[j]
+    left, right = body.pairs[0]
+    together = abs((phases[left] - phases[right] + 0.5) % 1.0 - 0.5) < 0.25
+    nearer = 2 * abs(np.sin(np.pi * (phases[i] - phases[j])))
+    if one.side != other.side or nearer < 1e-6 or together:
+        return np.inf
+    return float(0.95 * abs(one.centre[0] - other.centre[0]) / nearer)
 
 
 def _checked_duty(duty: float, gait: Gait, given: bool) -> float:
