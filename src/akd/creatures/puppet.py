@@ -121,13 +121,15 @@ class Puppet:
     @cached_property
     def trunk_points(self) -> Int[np.ndarray, " point"]:
         """Vertices of all but the feet that may come to touch the ground: for every joint the outermost downwards."""
-        owner = self.point_owner
+        owner, height = self.point_owner, self.rig.mesh.vertices[:, 1]
         upper = {joint for foot in self.feet for joint in foot.leg.chain[:-1]}
         feet = {joint for limb in self.rig.legs for joint in limb.joints} - upper
         fan = np.array([(0, -1, 0), (0.5, -1, 0), (-0.5, -1, 0), (1, -0.4, 0), (-1, -0.4, 0), (0, -1, 0.5), (0, -1, -0.5)], float)
         chosen = []
         for joint in set(np.unique(owner).tolist()) - feet:
-            own = np.flatnonzero(owner == joint)
+            own = np.flatnonzero((owner == joint) & ((height > LOW) | (joint not in upper)))
+            if not own.size:
+                continue
             chosen.append(own[np.argmax(self.rig.mesh.vertices[own] @ fan.T, axis=0)])
         return np.unique(np.concatenate(chosen)) if chosen else np.zeros(0, int)
 
