@@ -5,7 +5,11 @@ from pathlib import Path
 import pytest
 from jaxtyping import install_import_hook
 
-install_import_hook("akd", "typechecker.check")
+SOURCE = Path(__file__).resolve().parents[1] / "src"
+# Reading JSON calls tiny functions hundreds of thousands of times and has no shapes to check.
+UNCHECKED = {"akd.files.gltf_json"}
+MODULES = {".".join(path.relative_to(SOURCE).with_suffix("").parts) for path in SOURCE.rglob("*.py")}
+install_import_hook(sorted(MODULES - UNCHECKED), "typechecker.check")
 
 ASSETS = Path(__file__).resolve().parents[2] / "shared" / "assets"
 

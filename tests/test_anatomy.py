@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from sample_files import chain_file, walker_file
 
 from akd.anatomy.build import build_rig
 from akd.anatomy.clips import bone_matrices, read_clip
@@ -18,6 +17,7 @@ from akd.motion import Motion
 from akd.pose import Pose
 from akd.rig import FileRig, Rig
 from akd.skeleton import forward_kinematics
+from sample_files import chain_file, walker_file
 
 # legs, arms, wings, tails and the facing direction of every legged asset, checked by eye.
 ANATOMY = {
@@ -82,12 +82,13 @@ def test_limbs_and_facing_of_real_rigs(assets: Path, name: str):
             assert said.count(limb.side) > len(said) / 2
 
 
-@pytest.mark.parametrize("name", ["fox_khronos/Fox.glb", "q_trex/Trex.glb", "q_spider/Spider.glb", "q_woman/Smooth_Female_Casual.glb"])
+@pytest.mark.parametrize(
+    "name", ["fox_khronos/Fox.glb", "q_trex/Trex.glb", "q_spider/Spider.glb", "q_woman/Smooth_Female_Casual.glb"]
+)
 def test_limbs_are_found_without_any_names(assets: Path, name: str):
     file = read_file(assets / name)
     rig = build_rig(replace(file, names=tuple(f"b{i}" for i in range(len(file.names))), forward=None))
-    *limbs, axis = ANATOMY[name]
-    assert counted(rig) == tuple(limbs)
+    assert counted(rig) == ANATOMY[name][:4]
     assert facing(rig)[2] > 0.99
 
 
@@ -142,7 +143,9 @@ def wiggle(rig: Rig, frames: int = 7) -> Motion:
     return Motion(Pose(pose.root_position + t * torch.tensor((1.0, 0.1, 0.2)), pose.root_rotation, angles), 30.0)
 
 
-@pytest.mark.parametrize("name", ["q_wolf/Wolf.glb", "q_trex/Trex.glb", "q_knight/KnightCharacter.glb", "kenney_platformer/character.glb"])
+@pytest.mark.parametrize(
+    "name", ["q_wolf/Wolf.glb", "q_trex/Trex.glb", "q_knight/KnightCharacter.glb", "kenney_platformer/character.glb"]
+)
 def test_our_motions_come_back_from_an_exported_file(assets: Path, tmp_path: Path, name: str):
     rig = load_rig(assets / name)
     motion = wiggle(rig)
@@ -186,12 +189,12 @@ def test_in_place_takes_the_travel_and_nothing_else(assets: Path, tmp_path: Path
 
 @pytest.mark.parametrize(
     ("name", "clip"),
-    [("fox_khronos/Fox.glb", "Walk"), ("q_wolf/Wolf.glb", "AnimalArmature|Walk"), ("cesium_man/CesiumMan.glb", None), ("q_trex/Trex.glb", "Armature|TRex_Walk")],
+    [("fox_khronos/Fox.glb", "Walk"), ("q_wolf/Wolf.glb", "Walk"), ("cesium_man/CesiumMan.glb", ""), ("q_trex/Trex.glb", "Walk")],
 )
-def test_artists_clips_lose_little(assets: Path, name: str, clip: str | None):
+def test_artists_clips_lose_little(assets: Path, name: str, clip: str):
     rig = load_rig(assets / name)
     assert rig.origin is not None
-    chosen = next(c.name for c in rig.origin.file.clips if clip is None or clip.split("|")[-1] in c.name)
+    chosen = next(c.name for c in rig.origin.file.clips if clip in c.name)
     assert read_clip(rig, chosen).residual < 0.01
 
 

@@ -15,6 +15,7 @@ from akd.skeleton import Limb, Skeleton, bone_frames
 PLAUSIBLE_LEG = (0.02, 3.6)  # metres, from a rat's to a sauropod's
 UNITS = {1.0: "metres", 0.1: "decimetres", 0.01: "centimetres", 0.001: "millimetres"}
 USUAL_LEG = 0.8  # metres: among units that make sense, the one that comes nearest to this is taken
+PATH_CLIPS, PATH_FRAMES = 12, 16  # how much of the clips is looked at to tell forward from backward
 SOLE = 0.05  # how far above a foot's lowest point its sole reaches [ℓ]
 
 
@@ -30,7 +31,7 @@ def build_rig(file: FileRig, *, forward: Float[np.ndarray, " 3"] | None = None, 
     weights = _gather_weights(file, tree.joint_of_bone, len(tree.bones))
     names = tuple(file.names[b] for b in tree.bones)
     body = Body(names, tree.parents, file.rest[tree.bones, :3, 3], file.mesh.vertices, weights.argmax(1))
-    T_stage_file, asymmetry = _turn(body, file.forward, forward)
+    T_stage_file, asymmetry = _turn(body, _clip_paths(file, tree.bones), file.forward, forward)
     body = body.moved(T_stage_file)
     partner = mirror_partners(body)
     limbs = label_limbs(body, partner)
@@ -65,8 +66,19 @@ def _gather_weights(file: FileRig, joint_of_bone: Int[np.ndarray, " bone"], join
     return out
 
 
+def _clip_paths(file: FileRig, bones: Int[np.ndarray, " joint"]) -> Float[np.ndarray, "clip frame joint 3"] | None:
+    """Where the joints' heads are in a sample of the clips."""
+    if not file.clips or file.sample is None:
+        return None
+    chosen = file.clips[:: max(1, len(file.clips) // PATH_CLIPS)]
+    return np.stack([file.sample(c.name, np.linspace(0, c.duration, PATH_FRAMES))[:, bones][..., :3, 3] for c in chosen])
+
+
 def _turn(
-    body: Body, prescribed: Float[np.ndarray, " 3"] | None, given: Float[np.ndarray, " 3"] | None
+    body: Body,
+    paths: Float[np.ndarray, "clip frame joint 3"] | None,
+    prescribed: Float[np.ndarray, " 3"] | None,
+    given: Float[np.ndarray, " 3"] | None,
 ) -> tuple[Float[np.ndarray, "4 4"], float]:
     """The rotation that makes the body face +X with its symmetry plane at z = 0."""
     normal, centre, asymmetry = symmetry_plane(body)
@@ -76,9 +88,11 @@ def _turn(
         return _facing_matrix(ahead, centre), asymmetry
     turned = body.moved(_facing_matrix(ahead, centre))
     partner = mirror_partners(turned)
-    feet = [turned.subtree[leg].tolist() for leg in find_legs(turned, partner)]
-    hint = _facing_matrix(ahead, centre)[:3, :3] @ prescribed if prescribed is not None else None
-    sign = 1.0 if forward_votes(turned, feet, hint) >= 0 else -1.0
+    legs = [leg for leg in find_legs(turned, partner) if leg < partner[leg]]
+    pairs = [(turned.subtree[leg].tolist(), turned.subtree[partner[leg]].tolist()) for leg in legs]
+    turn = _facing_matrix(ahead, centre)[:3, :3]
+    hint = turn @ prescribed if prescribed is not None else None
+    sign = 1.0 if forward_votes(turned, pairs, None if paths is None else paths @ turn.T, hint) >= 0 else -1.0
     return _facing_matrix(sign * ahead, centre), asymmetry
 
 

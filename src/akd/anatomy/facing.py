@@ -6,10 +6,25 @@ from jaxtyping import Float
 from akd.anatomy.body import Body
 from akd.anatomy.names import says, side_of
 
+Paths = Float[np.ndarray, "clip frame joint 3"]
 
-def forward_votes(body: Body, feet: list[list[int]], prescribed: Float[np.ndarray, " 3"] | None) -> float:
-    """Positive if the body faces +X, negative if −X. ``feet`` lists the joints of every leg, from the body outwards."""
+
+def forward_votes(
+    body: Body,
+    pairs: list[tuple[list[int], list[int]]],
+    paths: Paths | None,
+    prescribed: Float[np.ndarray, " 3"] | None,
+) -> float:
+    """Positive if the body faces +X, negative if −X.
+
+    ``pairs`` lists the joints of both legs of every pair, from the body outwards; ``paths`` is where the joints go in
+    the clips, a stretch of frames each; ``prescribed`` is the direction that the file format wants.
+    """
+    feet = [leg for pair in pairs for leg in pair]
     votes = 2.5 * _side_names(body) + 2.0 * _end_names(body) + 1.5 * _toes(body, feet) + 0.5 * _high_end(body)
+    if paths is not None and pairs:
+        left, right = (paths[:, :, [pair[side][-1] for pair in pairs]] - paths[:, :, :1] for side in (0, 1))
+        votes += 2.0 * _swing(left, right)
     if prescribed is not None:
         votes += 0.4 * float(prescribed[0])
     return votes
@@ -42,6 +57,20 @@ def _toes(body: Body, feet: list[list[int]]) -> float:
         if len(foot) and len(shin):
             leans.append(foot.mean() - shin.mean())
     return float(np.clip(np.mean(leans) / (0.02 * body.size), -1, 1)) if leans else 0.0
+
+
+def _swing(left: Float[np.ndarray, "clip frame pair 3"], right: Float[np.ndarray, "clip frame pair 3"]) -> float:
+    """Whoever walks lifts a foot to bring it forward, and pulls it back along the ground. Clips count by how much the
+    feet of a pair alternate, which those of a jump or a fall do not."""
+    left, right = (path - path.mean(1, keepdims=True) for path in (left, right))
+    apart, together = ((x[..., 0] ** 2).sum((1, 2)) for x in (left - right, left + right))
+    alternating = apart / np.maximum(apart + together, 1e-30)
+    feet = np.concatenate((left, right), 2)
+    speed = np.diff(feet[..., 0], axis=1)
+    height = (feet[:, 1:, :, 1] + feet[:, :-1, :, 1]) / 2
+    spread = np.sqrt((speed**2).sum((1, 2)) * (height**2).sum((1, 2)))
+    total = (alternating**2 * spread).sum()
+    return float(np.clip(4 * (alternating**2 * (speed * height).sum((1, 2))).sum() / total, -1, 1)) if total > 0 else 0.0
 
 
 def _high_end(body: Body) -> float:
