@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 
 from akd.errors import AkdError
-from akd.files.gltf_read import read_gltf
+from akd.files.gltf.read import read_gltf
 from akd.mesh import Mesh
 from akd.reconstruct.fast import surface_splats
 from akd.reconstruct.paper import reconstruct_splats

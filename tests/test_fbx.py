@@ -9,7 +9,7 @@ from scipy.spatial import cKDTree
 
 from akd.errors import AkdError
 from akd.files.fbx import read_fbx
-from akd.files.gltf_read import read_gltf
+from akd.files.gltf.read import read_gltf
 from akd.rig import FileRig
 
 if importlib.util.find_spec("ufbx") is None:

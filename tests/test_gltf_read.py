@@ -11,9 +11,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from akd.errors import AkdError
-from akd.files.gltf_document import GltfSource, accessor, read_document
-from akd.files.gltf_images import linear_to_srgb, srgb_to_linear
-from akd.files.gltf_read import read_gltf
+from akd.files.gltf.document import GltfSource, accessor, read_document
+from akd.files.gltf.images import linear_to_srgb, srgb_to_linear
+from akd.files.gltf.read import read_gltf
 from akd.rig import FileRig
 from tiny_gltf import TRIANGLE, TinyGltf, glb_bytes, skinned_arm
 

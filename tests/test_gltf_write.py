@@ -10,9 +10,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from akd.errors import AkdError
-from akd.files.gltf_read import read_gltf
-from akd.files.gltf_trs import Trs
-from akd.files.gltf_write import add_clip
+from akd.files.gltf.read import read_gltf
+from akd.files.gltf.trs import Trs
+from akd.files.gltf.write import add_clip
 from akd.rig import FileRig
 from conftest import ASSETS
 from gltf_samples import faults, glb_parts, needs_validator, odd_file, write_glb

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from akd.files.gltf_read import read_gltf
-from akd.files.gltf_write_mesh import strongest_influences, to_linear, vertex_normals
-from akd.files.gltf_write_rig import write_rig
+from akd.files.gltf.read import read_gltf
+from akd.files.gltf.write_mesh import strongest_influences, to_linear, vertex_normals
+from akd.files.gltf.write_rig import write_rig
 from akd.mesh import Material, Mesh
 from akd.rig import FileRig, Rig
 from akd.skeleton import forward_kinematics

@@ -8,7 +8,7 @@ from akd.anatomy import build_rig
 from akd.anatomy.clips import read_clip
 from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
-from akd.files.gltf_read import read_gltf
+from akd.files.gltf.read import read_gltf
 from akd.measure.evaluate import evaluate
 
 

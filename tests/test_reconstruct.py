@@ -9,7 +9,7 @@ import trimesh
 
 import stick_rigs
 from akd.errors import AkdError
-from akd.files.gltf_read import read_gltf
+from akd.files.gltf.read import read_gltf
 from akd.mesh import Material, Mesh
 from akd.motion import Motion
 from akd.reconstruct.extract import mesh_from_splats

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from akd.errors import AkdError
-from akd.files.gltf_read import read_gltf
+from akd.files.gltf.read import read_gltf
 from akd.files.usd import Y_FROM_Z_UP, read_usd
 from akd.rig import FileRig
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from akd.files.gltf_document import GltfSource, accessor
-from akd.files.gltf_read import read_gltf
+from akd.files.gltf.document import GltfSource, accessor
+from akd.files.gltf.read import read_gltf
 from akd.rig import FileRig
 
 LIMIT = 1e-4

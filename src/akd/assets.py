@@ -23,7 +23,7 @@ def read_file(path: Path) -> FileRig:
         raise AkdError(f"There is no file {path}.")
     suffix = path.suffix.lower()
     if suffix in (".glb", ".gltf"):
-        from akd.files.gltf_read import read_gltf
+        from akd.files.gltf.read import read_gltf
 
         return read_gltf(path)
     if suffix == ".bvh":
@@ -90,10 +90,10 @@ def save_animation(
     if path.suffix.lower() != ".glb":
         raise AkdError(f"An animation is written as .glb or .bvh, not {path.suffix or 'without an ending'}.")
     if rig.origin is not None and rig.origin.file.path is not None and rig.origin.file.path.suffix.lower() in (".glb", ".gltf"):
-        from akd.files.gltf_write import add_clip
+        from akd.files.gltf.write import add_clip
 
         path.write_bytes(add_clip(rig.origin.file, name, motion.times, bone_matrices(rig, motion)).data)
     else:
-        from akd.files.gltf_write_rig import write_rig
+        from akd.files.gltf.write_rig import write_rig
 
         write_rig(rig, {name: motion}, path)

@@ -15,8 +15,8 @@ from jaxtyping import Float, Int
 
 from akd.errors import AkdError
 from akd.files.binding import bind_frame
-from akd.files.gltf_images import linear_to_srgb
-from akd.files.gltf_weights import nearest
+from akd.files.gltf.images import linear_to_srgb
+from akd.files.gltf.weights import nearest
 from akd.files.paint import GREY, decoded, painted, picture_beside
 from akd.files.polygons import fan, joined, picked_uv, split_at_seams
 from akd.files.reading import file_bytes, no_mesh, parents_first, unique_names

@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 
 from akd.errors import AkdError
 from akd.files.binding import bind_frame
-from akd.files.gltf_weights import repair_notes, repaired_influences
+from akd.files.gltf.weights import repair_notes, repaired_influences
 from akd.files.polygons import joined
 from akd.files.reading import no_mesh, unique_names
 from akd.mesh import Mesh

@@ -7,7 +7,7 @@ from jaxtyping import Float, Int, UInt8
 from pxr import Ar, Sdf, Usd, UsdGeom, UsdShade
 
 from akd.errors import AkdError
-from akd.files.gltf_images import linear_to_srgb
+from akd.files.gltf.images import linear_to_srgb
 from akd.files.paint import GREY, decoded, painted, picture_beside
 from akd.files.polygons import fan, picked_uv, split_at_seams
 from akd.mesh import Material, Mesh

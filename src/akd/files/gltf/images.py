@@ -9,9 +9,9 @@ from jaxtyping import Float, Int, UInt8
 from PIL import Image
 
 from akd.errors import AkdError
-from akd.files.gltf_bytes import file_bytes, uri_target
-from akd.files.gltf_document import GltfDocument, view_bytes
-from akd.files.gltf_json import shortened
+from akd.files.gltf.bytes import file_bytes, uri_target
+from akd.files.gltf.document import GltfDocument, view_bytes
+from akd.files.gltf.json_entry import shortened
 
 MAX_PIXELS = 2**26  # decoded, in one picture
 MAX_SIDE = 2048  # kept: finer detail than anything akd draws

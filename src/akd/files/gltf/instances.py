@@ -8,14 +8,14 @@ import numpy as np
 from jaxtyping import Float
 
 from akd.errors import AkdError
-from akd.files.gltf_bones import Bones
-from akd.files.gltf_document import GltfDocument
-from akd.files.gltf_json import Entry
-from akd.files.gltf_materials import Surface
-from akd.files.gltf_nodes import NodeTree
-from akd.files.gltf_primitives import MAX_VERTICES, Primitive, element_count, read_primitives
-from akd.files.gltf_skins import Skin
-from akd.files.gltf_weights import nearest, repaired_influences
+from akd.files.gltf.bones import Bones
+from akd.files.gltf.document import GltfDocument
+from akd.files.gltf.json_entry import Entry
+from akd.files.gltf.materials import Surface
+from akd.files.gltf.nodes import NodeTree
+from akd.files.gltf.primitives import MAX_VERTICES, Primitive, element_count, read_primitives
+from akd.files.gltf.skins import Skin
+from akd.files.gltf.weights import nearest, repaired_influences
 from akd.mesh import Mesh
 
 MAX_FACES = 2**24

@@ -14,8 +14,8 @@ import numpy as np
 from jaxtyping import Float
 
 from akd.errors import AkdError
-from akd.files.gltf_bytes import MAX_FILE_BYTES, file_bytes, glb_chunks, parsed_json, uri_bytes
-from akd.files.gltf_json import Entry, shortened
+from akd.files.gltf.bytes import MAX_FILE_BYTES, file_bytes, glb_chunks, parsed_json, uri_bytes
+from akd.files.gltf.json_entry import Entry, shortened
 
 MAX_NUMBERS = 2**25  # in one accessor: 11 million points
 

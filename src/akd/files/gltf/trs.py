@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.spatial.transform import Rotation
 
-from akd.files.gltf_nodes import composed, unit_quaternions
+from akd.files.gltf.nodes import composed, unit_quaternions
 
 
 class Trs(NamedTuple):

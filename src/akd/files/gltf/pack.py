@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from akd.errors import AkdError
-from akd.files.gltf_bytes import uri_bytes
-from akd.files.gltf_document import COMPONENT_TYPES, ELEMENT_SHAPES, GltfDocument
-from akd.files.gltf_json import Entry
+from akd.files.gltf.bytes import uri_bytes
+from akd.files.gltf.document import COMPONENT_TYPES, ELEMENT_SHAPES, GltfDocument
+from akd.files.gltf.json_entry import Entry
 
 COMPONENT_CODES = {np.dtype(name): code for code, name in COMPONENT_TYPES.items()}
 ELEMENT_NAMES = {shape: name for name, shape in ELEMENT_SHAPES.items()}

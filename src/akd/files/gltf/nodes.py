@@ -9,8 +9,8 @@ from jaxtyping import Float, Int
 from scipy.spatial.transform import Rotation
 
 from akd.errors import AkdError
-from akd.files.gltf_document import GltfDocument
-from akd.files.gltf_json import Entry
+from akd.files.gltf.document import GltfDocument
+from akd.files.gltf.json_entry import Entry
 
 MAX_DEPTH = 1000
 MAX_COORDINATE = 1e12  # beyond this a position is a defect of the file, and products of matrices lose all digits

@@ -6,10 +6,10 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from akd.errors import AkdError
-from akd.files.gltf_document import GltfDocument, accessor
-from akd.files.gltf_json import Entry
-from akd.files.gltf_materials import Surface
-from akd.files.gltf_nodes import MAX_COORDINATE
+from akd.files.gltf.document import GltfDocument, accessor
+from akd.files.gltf.json_entry import Entry
+from akd.files.gltf.materials import Surface
+from akd.files.gltf.nodes import MAX_COORDINATE
 
 MAX_VERTICES = 2**23
 TRIANGLES, STRIP, FAN = 4, 5, 6

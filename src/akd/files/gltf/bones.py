@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Int
 
-from akd.files.gltf_nodes import NodeTree
+from akd.files.gltf.nodes import NodeTree
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from akd.files.gltf_document import GltfDocument
-from akd.files.gltf_images import CLAMP, MIRROR, REPEAT, UnreadableImage, linear_to_srgb, read_image, sample_image, srgb_to_linear
-from akd.files.gltf_json import Entry
+from akd.files.gltf.document import GltfDocument
+from akd.files.gltf.images import CLAMP, MIRROR, REPEAT, UnreadableImage, linear_to_srgb, read_image, sample_image, srgb_to_linear
+from akd.files.gltf.json_entry import Entry
 from akd.mesh import Material
 
 MAX_UV = 1e6  # beyond this the fraction of a texture coordinate has lost its meaning

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from akd.errors import AkdError
-from akd.files.gltf_json import shortened
+from akd.files.gltf.json_entry import shortened
 
 MAX_FILE_BYTES = 2**31
 

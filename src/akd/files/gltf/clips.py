@@ -6,9 +6,9 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from akd.errors import AkdError
-from akd.files.gltf_document import GltfDocument, accessor
-from akd.files.gltf_json import Entry, shortened
-from akd.files.gltf_nodes import MAX_COORDINATE, NodeTree, chained, composed, tree_levels, unique_names, unit_quaternions
+from akd.files.gltf.document import GltfDocument, accessor
+from akd.files.gltf.json_entry import Entry, shortened
+from akd.files.gltf.nodes import MAX_COORDINATE, NodeTree, chained, composed, tree_levels, unique_names, unit_quaternions
 from akd.rig import Clip
 
 MAX_SECONDS = 3600.0

@@ -13,10 +13,10 @@ from jaxtyping import Float
 
 import akd
 from akd.errors import AkdError
-from akd.files.gltf_pack import GltfPack
-from akd.files.gltf_trs import Trs, decompose
-from akd.files.gltf_write import BoneNodes, append_clip
-from akd.files.gltf_write_mesh import append_mesh
+from akd.files.gltf.pack import GltfPack
+from akd.files.gltf.trs import Trs, decompose
+from akd.files.gltf.write import BoneNodes, append_clip
+from akd.files.gltf.write_mesh import append_mesh
 from akd.motion import Motion
 from akd.rig import Rig
 from akd.skeleton import Skeleton, forward_kinematics

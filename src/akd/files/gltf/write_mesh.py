@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float, UInt, UInt8
 from PIL import Image
 
-from akd.files.gltf_pack import GltfPack
+from akd.files.gltf.pack import GltfPack
 from akd.mesh import Material, Mesh
 
 VERTEX_DATA, INDEX_DATA = 34962, 34963  # what a buffer view is for

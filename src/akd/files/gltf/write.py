@@ -8,11 +8,11 @@ import numpy as np
 from jaxtyping import Float
 
 from akd.errors import AkdError
-from akd.files.gltf_document import GltfSource
-from akd.files.gltf_json import Entry
-from akd.files.gltf_nodes import unique_names
-from akd.files.gltf_pack import GltfPack
-from akd.files.gltf_trs import Trs, decompose
+from akd.files.gltf.document import GltfSource
+from akd.files.gltf.json_entry import Entry
+from akd.files.gltf.nodes import unique_names
+from akd.files.gltf.pack import GltfPack
+from akd.files.gltf.trs import Trs, decompose
 from akd.rig import FileRig
 
 SAME = 1e-6  # relative; what float32 cannot tell apart after a few products

@@ -1,0 +1,1 @@
+"""glTF and GLB: read, and written without touching what was there."""
