@@ -88,7 +88,7 @@ def _sitting_angle(body: Puppet, shoulder: np.ndarray) -> float:
     lowest = shoulder[1] + (np.sin(angles) * points[:, 0] + np.cos(angles) * points[:, 1]).min(1)
     hips = np.array([rest[foot.leg.hip] for foot in body.feet if foot.order == 1])[:, :2] - shoulder[:2]
     hip_height = shoulder[1] + (np.sin(angles) * hips[:, 0] + np.cos(angles) * hips[:, 1]).min(1)
-    folded = max(foot.leg.shortest for foot in body.feet if foot.order == 1) + 0.1
+    folded = max(foot.leg.shortest + rest[foot.leg.foot, 1] for foot in body.feet if foot.order == 1) + 0.06
     stopped = (lowest < 0.02) | (hip_height < max(folded, 0.3))
     return float(angles[np.argmax(stopped) if stopped.any() else -1, 0])
 

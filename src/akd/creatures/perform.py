@@ -65,11 +65,13 @@ def perform(puppet: Puppet, choreography: Choreography, fps: float) -> Motion:
     root = skeleton.positions[0] + choreography.shift
     targets = [_foot_target(puppet, number, choreography.footing) for number in range(len(puppet.feet))]
     root = root - np.array([0.0, _drop(puppet, root, turns, targets, choreography.footing), 0.0])
-    for _ in range(SETTLING):
-        _reach(puppet, root, turns, targets)
-        root = clear_ground(puppet, root, turns)
-        targets = _corrected(puppet, root, turns, targets)
     _reach(puppet, root, turns, targets)
+    for _ in range(SETTLING):
+        root = clear_ground(puppet, root, turns)
+        root = _raised(puppet, root, turns, targets)
+        _reach(puppet, root, turns, targets)
+        targets = _corrected(puppet, root, turns, targets)
+        _reach(puppet, root, turns, targets)
     return _motion(skeleton, root, turns, fps)
 
 
@@ -165,6 +167,17 @@ def _drop(puppet: Puppet, root: Vectors, turns: Turns, targets: list[_Target], f
         reachable = np.sqrt(np.maximum(length**2 - np.square(away[:, [0, 2]]).sum(-1), 0.0))
         needed.append(float(np.max(-away[:, 1] - reachable, initial=0.0)))
     return max(needed)
+
+
+def _raised(puppet: Puppet, root: Vectors, turns: Turns, targets: list[_Target]) -> Vectors:
+    """The root, raised where a hip is so near its foot that the leg cannot fold enough."""
+    _, position = stage_turns(puppet.skeleton, root, turns)
+    lift = np.zeros(len(root))
+    for foot, target in zip(puppet.feet, targets, strict=True):
+        away = position[:, foot.leg.hip] - _effector(foot, target)
+        least = np.sqrt(np.maximum(foot.leg.shortest**2 - np.square(away[:, [0, 2]]).sum(-1), 0.0))
+        lift = np.maximum(lift, np.where(least > 0, least - away[:, 1], 0.0) * (len(foot.leg.chain) > 2))
+    return root + np.array([0.0, 1.0, 0.0]) * lift[:, None]
 
 
 def _effector(foot: Foot, target: _Target) -> Vectors:
