@@ -98,9 +98,9 @@ def test_cpu_equals_reference(kind: str) -> None:
     scene = make_scene(kind)
     expected, found = (layers_and_gradients(scene, backend) for backend in ("reference", "cpu"))
     for name in expected:
-        # Entries of a gradient differ by powers of ten; rounding is relative to the largest.
-        size = max([1.0, *expected[name].abs().flatten().tolist()])
-        torch.testing.assert_close(found[name], expected[name], rtol=1e-9, atol=1e-9 * size, msg=lambda text, n=name: f"{n}: {text}")
+        # Entries of a gradient differ by powers of ten: rounding is relative to the sum.
+        size = 1 + expected[name].abs().sum()
+        assert (found[name] - expected[name]).abs().sum() <= 1e-9 * size, name
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -21,12 +21,8 @@ NARROW = (WIDTH - 1) / 2  # half the width of an ellipse that lies within eight 
 @kernel
 def blend(ellipses, top, bottom, color, transmittance, depth):
     """Rows ``top`` to ``bottom`` of one picture: colour over black, transmittance, Σ w z."""
-    width = color.shape[1]
-    stride = width + WIDTH
-    zero = fill(color.dtype.type(0.0))
-    left_over = _fresh_pixels(bottom - top, width, color)
-    planes = np.zeros((4, len(left_over)), color.dtype)
-    red, green, blue, far = planes[0], planes[1], planes[2], planes[3]
+    width, stride, zero = color.shape[1], color.shape[1] + WIDTH, fill(color.dtype.type(0.0))
+    pixels = _fresh_pixels(bottom - top, 5, width, color)  # transmittance, red, green, blue, depth
     for rank in range(len(ellipses)):
         e = ellipses[rank]
         first, last = _rows(e, top, bottom)
@@ -34,25 +30,20 @@ def blend(ellipses, top, bottom, color, transmittance, depth):
             dy = color.dtype.type(row + 0.5) - e[Y]
             left, right = _columns(e, dy, width)
             for column in range(left, right, WIDTH):
-                here = (row - top) * stride + column
-                t = load(left_over, here)
+                here = (row - top) * 5 * stride + column
+                t = load(pixels, here)
                 if any_lane(t > 0.0):
-                    dx = ramp(color.dtype.type(column + 0.5) - e[X])
-                    alpha, _ = _alpha(e, dx, dy, zero)
-                    weight = t * alpha
-                    after = t - weight
-                    goes_on = after > FINISHED
-                    store(left_over, here, choose(goes_on, after, negative(t)))
-                    weight = choose(goes_on, weight, zero)
-                    _add(red, here, weight, e[RED])
-                    _add(green, here, weight, e[GREEN])
-                    _add(blue, here, weight, e[BLUE])
-                    _add(far, here, weight, e[DEPTH])
+                    _, _, weight, _ = _pass_through(pixels, here, t, e, column, dy, zero)
+                    _add(pixels, here + stride, weight, e[RED])
+                    _add(pixels, here + 2 * stride, weight, e[GREEN])
+                    _add(pixels, here + 3 * stride, weight, e[BLUE])
+                    _add(pixels, here + 4 * stride, weight, e[DEPTH])
     for row in range(top, bottom):
         for column in range(width):
-            here = (row - top) * stride + column
-            color[row, column, 0], color[row, column, 1], color[row, column, 2] = red[here], green[here], blue[here]
-            transmittance[row, column], depth[row, column] = abs(left_over[here]), far[here]
+            here = (row - top) * 5 * stride + column
+            transmittance[row, column], depth[row, column] = abs(pixels[here]), pixels[here + 4 * stride]
+            for channel in range(3):
+                color[row, column, channel] = pixels[here + (1 + channel) * stride]
 
 
 @kernel
@@ -63,22 +54,9 @@ def blend_back(ellipses, top, bottom, color, transmittance, depth, d_color, d_tr
     add to the loss is R_i = R_{i−1} − w_i q_i, starting from the finished pixel's total; and ∂loss/∂α_i = T_i q_i −
     R_i / (1 − α_i). So nothing has to be remembered per splat and pixel, and early ends are the forward pass's own.
     """
-    width = color.shape[1]
-    stride = width + WIDTH
-    zero = fill(color.dtype.type(0.0))
-    left_over = _fresh_pixels(bottom - top, width, color)
-    planes = np.zeros((5, len(left_over)), color.dtype)
-    rest, d_red, d_green, d_blue, d_far = planes[0], planes[1], planes[2], planes[3], planes[4]
-    for row in range(top, bottom):
-        for column in range(width):
-            here = (row - top) * stride + column
-            d_red[here], d_green[here] = d_color[row, column, 0], d_color[row, column, 1]
-            d_blue[here], d_far[here] = d_color[row, column, 2], d_depth[row, column]
-            rest[here] = (
-                d_red[here] * color[row, column, 0] + d_green[here] * color[row, column, 1]
-                + d_blue[here] * color[row, column, 2] + d_far[here] * depth[row, column]
-                + d_transmittance[row, column] * transmittance[row, column]
-            )  # fmt: skip
+    width, stride, zero = color.shape[1], color.shape[1] + WIDTH, fill(color.dtype.type(0.0))
+    pixels = _fresh_pixels(bottom - top, 6, width, color)  # transmittance, R, ∂ red, ∂ green, ∂ blue, ∂ depth
+    _fill_gradients(pixels, top, bottom, stride, color, transmittance, depth, d_color, d_transmittance, d_depth)
     for rank in range(len(ellipses)):
         e = ellipses[rank]
         first, last = _rows(e, top, bottom)
@@ -88,27 +66,21 @@ def blend_back(ellipses, top, bottom, color, transmittance, depth, d_color, d_tr
             dy = color.dtype.type(row + 0.5) - e[Y]
             left, right = _columns(e, dy, width)
             for column in range(left, right, WIDTH):
-                here = (row - top) * stride + column
-                t = load(left_over, here)
+                here = (row - top) * 6 * stride + column
+                t = load(pixels, here)
                 if any_lane(t > 0.0):
-                    dx = ramp(color.dtype.type(column + 0.5) - e[X])
-                    alpha, is_free = _alpha(e, dx, dy, zero)
-                    weight = t * alpha
-                    after = t - weight
-                    goes_on = after > FINISHED
-                    store(left_over, here, choose(goes_on, after, negative(t)))
-                    weight = choose(goes_on, weight, zero)
-                    g_red, g_green, g_blue, g_far = load(d_red, here), load(d_green, here), load(d_blue, here), load(d_far, here)
-                    s_red, s_green = s_red + weight * g_red, s_green + weight * g_green
-                    s_blue, s_far = s_blue + weight * g_blue, s_far + weight * g_far
-                    q = g_red * e[RED] + g_green * e[GREEN] + g_blue * e[BLUE] + g_far * e[DEPTH]
-                    behind = load(rest, here) - weight * q
-                    store(rest, here, behind)
-                    # ∂loss/∂σ = −α ∂loss/∂α, and nothing where α was cut off above or the pixel was finished.
-                    d_sigma = alpha * (behind / (1.0 - alpha) - t * q)
-                    d_sigma = choose(goes_on & is_free, d_sigma, zero)
-                    s, s_x, s_y = s + d_sigma, s_x + d_sigma * dx, s_y + d_sigma * dy
-                    s_xx, s_xy, s_yy = s_xx + d_sigma * dx * dx, s_xy + d_sigma * dx * dy, s_yy + d_sigma * (dy * dy)
+                    dx, alpha, weight, follows = _pass_through(pixels, here, t, e, column, dy, zero)
+                    red, green = load(pixels, here + 2 * stride), load(pixels, here + 3 * stride)
+                    blue, far = load(pixels, here + 4 * stride), load(pixels, here + 5 * stride)
+                    s_red, s_green = s_red + weight * red, s_green + weight * green
+                    s_blue, s_far = s_blue + weight * blue, s_far + weight * far
+                    q = red * e[RED] + green * e[GREEN] + blue * e[BLUE] + far * e[DEPTH]
+                    behind = load(pixels, here + stride) - weight * q
+                    store(pixels, here + stride, behind)
+                    d_sigma = choose(follows, alpha * (behind / (1.0 - alpha) - t * q), zero)  # ∂loss/∂σ = −α ∂loss/∂α
+                    d_sigma_x, d_sigma_y = d_sigma * dx, d_sigma * dy
+                    s, s_x, s_y = s + d_sigma, s_x + d_sigma_x, s_y + d_sigma_y
+                    s_xx, s_xy, s_yy = s_xx + d_sigma_x * dx, s_xy + d_sigma_x * dy, s_yy + d_sigma_y * dy
         if first < last:
             x, y = total(s_x), total(s_y)
             g = gradients[rank]
@@ -119,12 +91,42 @@ def blend_back(ellipses, top, bottom, color, transmittance, depth, d_color, d_tr
 
 
 @part
-def _fresh_pixels(rows, width, like):
-    """Transmittance of untouched rows; each ends with eight finished pixels, so that a load may run over its end."""
-    pixels = np.empty(rows * (width + WIDTH), like.dtype)
-    for i in range(len(pixels)):
-        pixels[i] = 1.0 if i % (width + WIDTH) < width else -1.0
+def _pass_through(pixels, here, t, e, column, dy, zero):
+    """Eight pixels behind one more splat: their new transmittance is stored; returns dx, α, the splat's weight α T, and
+    where α follows the splat: not where it was cut off above or the pixel is finished."""
+    dx = ramp(e.dtype.type(column + 0.5) - e[X])
+    alpha, is_free = _alpha(e, dx, dy, zero)
+    weight = t * alpha
+    after = t - weight
+    goes_on = after > FINISHED
+    store(pixels, here, choose(goes_on, after, negative(t)))
+    return dx, alpha, choose(goes_on, weight, zero), goes_on & is_free
+
+
+@part
+def _fresh_pixels(rows, planes, width, like):
+    """Transmittance 1 and zeros, plane beside plane within each row: a whole plane apart, addresses would often agree in
+    their low bits and the processor take one plane's loads for another's stores. Each row ends with eight finished
+    pixels, so that a load may run over its end."""
+    pixels = np.zeros(rows * planes * (width + WIDTH), like.dtype)
+    for row in range(rows):
+        start = row * planes * (width + WIDTH)
+        for column in range(width + WIDTH):
+            pixels[start + column] = 1.0 if column < width else -1.0
     return pixels
+
+
+@part
+def _fill_gradients(pixels, top, bottom, stride, color, transmittance, depth, d_color, d_transmittance, d_depth):
+    """What the loss asks of each pixel, and what all its splats and its background together add to the loss."""
+    for row in range(top, bottom):
+        for column in range(color.shape[1]):
+            here = (row - top) * 6 * stride + column
+            whole = d_transmittance[row, column] * transmittance[row, column] + d_depth[row, column] * depth[row, column]
+            for channel in range(3):
+                pixels[here + (2 + channel) * stride] = d_color[row, column, channel]
+                whole += d_color[row, column, channel] * color[row, column, channel]
+            pixels[here + stride], pixels[here + 5 * stride] = whole, d_depth[row, column]
 
 
 @part
@@ -160,5 +162,5 @@ def _alpha(e, dx, dy, zero):
 
 
 @part
-def _add(plane, here, weight, value):
-    store(plane, here, load(plane, here) + weight * value)
+def _add(pixels, here, weight, value):
+    store(pixels, here, load(pixels, here) + weight * value)

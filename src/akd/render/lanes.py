@@ -225,12 +225,13 @@ def _float_exp2(x):
     x = higher(x, -125.0)
     whole, bits = _whole_and_bits(x)
     f = x - whole
-    # The minimax polynomial of 2^f for |f| ≤ 1/2, 9e-8 off at most, and exact at zero.
-    p = f * 0.00132647269 + 0.00967151266
-    p = p * f + 0.0555073374
-    p = p * f + 0.240222421
-    p = p * f + 0.693146978
-    p = p * f + 1.0
+    # The minimax polynomial of 2^f for |f| ≤ 1/2, 9e-8 off at most, and exact at zero; summed as a tree, because a
+    # chain of five dependent products would leave the processor waiting.
+    square = f * f
+    low = f * 0.693146978 + 1.0
+    middle = f * 0.0555073374 + 0.240222421
+    high = f * 0.00132647269 + 0.00967151266
+    p = (high * square + middle) * square + low
     return _add_bits(p, bits)
 
 

@@ -18,7 +18,7 @@ STRONGEST = 0.999
 """α above this is cut, so that something always shines through and gradients stay finite."""
 FINISHED = 1e-4
 """A pixel ends before its transmittance would fall to this."""
-PAIRS_AT_ONCE = 1 << 24
+PAIRS_AT_ONCE = 1 << 22
 """Splat–pixel pairs held in memory together; pictures are cut into bands of rows to keep to it."""
 
 Layers = tuple[Float[Tensor, "frame height width 3"], Float[Tensor, "frame height width"], Float[Tensor, "frame height width"]]

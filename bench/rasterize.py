@@ -1,0 +1,241 @@
+"""The rasteriser: forward and backward, against its twin, against per-pixel tiles, and against what the machine can do."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from unittest.mock import patch
+
+import numba
+import numpy as np
+import torch
+from rich.table import Table
+from torch import Tensor
+
+from akd.render import raster_cpu
+from akd.render.camera import Camera, look_at
+from akd.render.kernel_ellipses import HALF_WIDTH, OPACITY, REACH, XX, XY, YY, X, Y
+from akd.render.lanes import WIDTH, fill, load, total
+from akd.render.raster_reference import FAINTEST, FINISHED, STRONGEST
+from akd.render.rasterize import Rendered, rasterize
+from bench import tiled_raster
+
+FORWARD_OPERATIONS, BACKWARD_OPERATIONS = 32, 57
+"""Vector operations eight neighbouring pixels of a splat cannot do without, counted in ``kernel_blend``: ellipse,
+exponential, cut-offs, transmittance and blending; and once more, with the sums of ten gradients, on the way back. The bound
+is their number over the measured speed of fused multiply–adds: loads, stores and finding the pixels are free in it. Rows of
+small ellipses do not fill eight lanes; "full lanes" is the bound if they did."""
+RADII = torch.tensor((0.9, 0.5, 0.4))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A body covered with splats, like a character at this size."""
+
+    frames: int
+    width: int
+    height: int
+    splats: int
+    reference_frames: int
+    """The reference is timed on this many frames …"""
+    reference_rows: int
+    """… and rows, and scaled up: in full it would take minutes."""
+
+    def __str__(self) -> str:
+        return f"{self.frames} × {self.height}×{self.width}, {self.splats:,} splats"
+
+
+CASES = (
+    Case(17, 64, 64, 3_000, reference_frames=4, reference_rows=64),
+    Case(49, 96, 64, 10_000, reference_frames=1, reference_rows=64),
+    Case(1, 720, 480, 50_000, reference_frames=1, reference_rows=4),
+)
+
+
+def tables() -> Iterator[Table]:
+    """All measurements, one table each."""
+    first_call = _seconds(lambda: _forward_backward(*_scene(CASES[0])), time.process_time)
+    yield _comparison(first_call)
+    yield _scaling("cores", [(f"{n} threads", CASES[1], n) for n in (1, 2)])
+    yield _scaling("splats", [(f"{n:,}", replace(CASES[0], splats=n), 1) for n in (1_000, 3_000, 10_000, 30_000)])
+    yield _scaling("pixels", [(f"{n}×{n}", replace(CASES[0], width=n, height=n), 1) for n in (32, 64, 128, 256)])
+
+
+def _comparison(first_call: float) -> Table:
+    title = "Rasterise, forward + backward: processor time [ms], one core"
+    table = Table(title=title, caption=f"first call, with compiling or loading: {first_call:.1f} s")
+    for heading in ("case", "cpu", "reference", "ratio", "tiled", "ratio", "blending only", "bound", "ratio", "full lanes"):
+        table.add_column(heading, justify="left" if heading == "case" else "right")
+    with _threads(1):
+        speed = _vector_operations_per_second()
+        for case in CASES:
+            table.add_row(str(case), *_compared(case, speed))
+    return table
+
+
+def _compared(case: Case, speed: float) -> Iterator[str]:
+    leaves, camera = _scene(case)
+
+    def work() -> None:
+        _forward_backward(leaves, camera)
+
+    ours, blending = _best(work, repeats=7), _blending_seconds(leaves, camera)
+    with _tiled():
+        tiled = _best(work, repeats=2)
+    slow = _reference_seconds(case)
+    pairs, blocks = _blended(leaves, camera)
+    bound, full = ((FORWARD_OPERATIONS + BACKWARD_OPERATIONS) * count / speed for count in (blocks, pairs / WIDTH))
+    for seconds in (ours, slow, slow / ours * 1e-3, tiled, tiled / ours * 1e-3, blending, bound, blending / bound * 1e-3, full):
+        yield f"{1e3 * seconds:,.1f}"
+
+
+def _scaling(what: str, rows: list[tuple[str, Case, int]]) -> Table:
+    table = Table(title=f"Scaling with {what}")
+    for heading in (what, "case", "ms", "against the first", "ns per splat and frame"):
+        table.add_column(heading, justify="right")
+    first = 0.0
+    for label, case, threads in rows:
+        scene = _scene(case)
+        with _threads(threads):
+            clock = time.perf_counter if what == "cores" else time.process_time
+            seconds = _best(partial(_forward_backward, *scene), repeats=7, clock=clock)
+        first = first or seconds
+        each = seconds / (case.frames * case.splats)
+        table.add_row(label, str(case), f"{1e3 * seconds:.1f}", f"{seconds / first:.2f}", f"{1e9 * each:.0f}")
+    return table
+
+
+def _scene(case: Case) -> tuple[list[Tensor], Camera]:
+    """Flat splats on an ellipsoid, overlapping as on a reconstructed character, moving a little from frame to frame."""
+    generator = torch.Generator().manual_seed(0)
+    points = torch.nn.functional.normalize(torch.randn(case.splats, 3, generator=generator), dim=-1) * RADII
+    normals = torch.nn.functional.normalize(points / RADII.square(), dim=-1)
+    spread = 0.7 * (2.5 / case.splats) ** 0.5
+    tangent = torch.eye(3) - normals[:, :, None] * normals[:, None]
+    means = points + 0.05 * torch.randn(case.frames, 1, 3, generator=generator)
+    covariances = (spread**2 * tangent + 1e-6 * torch.eye(3)).expand(case.frames, -1, -1, -1)
+    colors = torch.rand(case.frames, case.splats, 3, generator=generator)
+    leaves = [means, covariances.contiguous(), torch.full((case.frames, case.splats), 0.9), colors]
+    eye = torch.tensor((2.5, 1.0, 2.5)).expand(case.frames, 3)
+    camera = look_at(eye, torch.zeros(case.frames, 3), width=case.width, height=case.height, fov_y=0.6)
+    return [leaf.requires_grad_() for leaf in leaves], camera
+
+
+def _forward_backward(leaves: list[Tensor], camera: Camera, backend: str = "cpu") -> Rendered:
+    for leaf in leaves:
+        leaf.grad = None
+    seen = rasterize(*leaves, camera, backend=backend)
+    (seen.image.square().sum() + seen.alpha.sum() + seen.depth.sum()).backward()
+    return seen
+
+
+def _reference_seconds(case: Case) -> float:
+    """Time of the twin on a part of the case, scaled to all of it: it looks at every pixel with every splat, so that is fair."""
+    leaves, camera = _scene(replace(case, frames=case.reference_frames))
+    intrinsics = camera.intrinsics.clone()
+    intrinsics[:, 1, 2] -= (case.height - case.reference_rows) / 2
+    part = Camera(camera.world_to_camera, intrinsics, case.width, case.reference_rows)
+    share = case.reference_frames / case.frames * case.reference_rows / case.height
+    return _best(lambda: _forward_backward(leaves, part, "reference"), repeats=1) / share
+
+
+def _blending_seconds(leaves: list[Tensor], camera: Camera) -> float:
+    """Time within the two blending kernels."""
+    spent = [0.0]
+
+    def timed(function: Callable) -> Callable:
+        def call(*arguments):
+            start = time.process_time()
+            function(*arguments)
+            spent[0] += time.process_time() - start
+
+        return call
+
+    best = float("inf")
+    with _blending_by(timed(raster_cpu.blend), timed(raster_cpu.blend_back)):
+        for _ in range(7):
+            spent[0] = 0.0
+            _forward_backward(leaves, camera)
+            best = min(best, spent[0])
+    return best
+
+
+def _blended(leaves: list[Tensor], camera: Camera) -> tuple[int, int]:
+    """How many splat–pixel pairs are really blended, α ≥ 1/255 in an unfinished pixel, and in how many runs of eight at best."""
+    counted = np.zeros(2, np.int64)
+
+    def count(ellipses, top, bottom, *pictures):
+        counted[:] += _count_blended(ellipses, top, bottom, camera.width)
+
+    with _blending_by(count, raster_cpu.blend_back):
+        rasterize(*leaves, camera, backend="cpu")
+    return int(counted[0]), int(counted[1])
+
+
+@numba.njit
+def _count_blended(ellipses, top, bottom, width):
+    left, pairs, runs = np.ones((bottom, width), np.float32), 0, 0
+    for e in ellipses:
+        for row in range(max(top, int(e[Y] - e[REACH])), min(bottom, int(e[Y] + e[REACH]) + 1)):
+            in_row = 0
+            for column in range(max(0, int(e[X] - e[HALF_WIDTH])), min(width, int(e[X] + e[HALF_WIDTH]) + 1)):
+                dx, dy = column + 0.5 - e[X], row + 0.5 - e[Y]
+                alpha = e[OPACITY] * np.exp(-(e[XX] * dx * dx + e[YY] * dy * dy) / 2 - e[XY] * dx * dy)
+                if alpha >= FAINTEST and left[row, column] > 0:
+                    in_row += 1
+                    after = left[row, column] * (1 - min(alpha, STRONGEST))
+                    left[row, column] = after if after > FINISHED else 0.0
+            pairs += in_row
+            runs += (in_row + WIDTH - 1) // WIDTH
+    return pairs, runs
+
+
+@numba.njit
+def _independent_operations(array, rounds):
+    """Ten chains of fused multiply–adds on eight lanes, which fill both units of a processor."""
+    a, b, c, d, e = load(array, 0), load(array, 8), load(array, 16), load(array, 24), load(array, 32)
+    f, g, h, i, j = a * 1.1, b * 1.1, c * 1.1, d * 1.1, e * 1.1
+    m, s = fill(np.float32(0.999)), fill(np.float32(1e-3))
+    for _ in range(rounds):
+        a, b, c, d, e = a * m + s, b * m + s, c * m + s, d * m + s, e * m + s
+        f, g, h, i, j = f * m + s, g * m + s, h * m + s, i * m + s, j * m + s
+    return total(a + b + c + d + e + f + g + h + i + j)
+
+
+def _vector_operations_per_second() -> float:
+    array, rounds = np.ones(64, np.float32), 2_000_000
+    _independent_operations(array, 1)
+    return 10 * rounds / _best(lambda: _independent_operations(array, rounds), repeats=5)
+
+
+def _best(work: Callable[[], object], repeats: int, clock: Callable[[], float] = time.process_time) -> float:
+    """Shortest of several runs after a first; processor time unless told otherwise, as other programs may be running."""
+    if repeats > 1:
+        work()
+    return min(_seconds(work, clock) for _ in range(repeats))
+
+
+def _seconds(work: Callable[[], object], clock: Callable[[], float]) -> float:
+    start = clock()
+    work()
+    return clock() - start
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    yield
+    torch.set_num_threads(before)
+
+
+@contextmanager
+def _blending_by(blend: Callable, blend_back: Callable) -> Iterator[None]:
+    """Other kernels in place of ours; everything before and after the blending stays."""
+    with patch.object(raster_cpu, "blend", blend), patch.object(raster_cpu, "blend_back", blend_back):
+        yield
+
+
+def _tiled() -> AbstractContextManager[None]:
+    return _blending_by(tiled_raster.blend, tiled_raster.blend_back)
