@@ -72,23 +72,28 @@ def in_place(motion: Motion) -> Motion:
     return replace(motion, pose=Pose(position - along * travel, motion.pose.root_rotation, motion.pose.angles))
 
 
+def write_new(path: Path, *, force: bool) -> None:
+    """Make sure that a file can be written here and that nothing is lost by it."""
+    if path.exists() and not force:
+        raise AkdError(f"{path} exists already: choose another name, or add --force to overwrite it.")
+    path.parent.mkdir(parents=True, exist_ok=True)
+
+
 def save_animation(
     rig: Rig, motion: Motion, path: Path, *, name: str = "akd", fps: float = 30.0, travel: bool = True, force: bool = False
 ) -> None:
     """Write a character with a motion: the user's own file plus one clip, or a complete new file for rigs of ours."""
-    if path.exists() and not force:
-        raise AkdError(f"{path} exists already: choose another name, or allow overwriting it.")
     if rig.origin is not None and rig.origin.file.path is not None and path.resolve() == rig.origin.file.path.resolve():
         raise AkdError(f"{path} is the character's own file and is never overwritten: choose another name.")
+    if path.suffix.lower() not in (".glb", ".bvh"):
+        raise AkdError(f"An animation is written as .glb or .bvh, not {path.suffix or 'without an ending'}.")
+    write_new(path, force=force)
     motion = resample(motion if travel else in_place(motion), fps)
-    path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix.lower() == ".bvh":
         from akd.files.bvh import write_bvh
 
         write_bvh(path, rig.skeleton, motion, scale=100 * rig.leg_metres)
         return
-    if path.suffix.lower() != ".glb":
-        raise AkdError(f"An animation is written as .glb or .bvh, not {path.suffix or 'without an ending'}.")
     if rig.origin is not None and rig.origin.file.path is not None and rig.origin.file.path.suffix.lower() in (".glb", ".gltf"):
         from akd.files.gltf.write import add_clip
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from akd.rig import Rig
 
 File = Annotated[Path, tyro.conf.Positional]
-Facing = Annotated[str | None, tyro.conf.arg(help="Which way the character faces in its file, if we guess wrong: +x, -x, +z or -z.")]
+Facing = Annotated[str | None, tyro.conf.arg(help="Where the character faces in its file, if we guess wrong: +x, -x, +z or -z.")]
 Height = Annotated[float | None, tyro.conf.arg(help="How tall the character is [m], if the file's units are wrong.")]
 AsJson = Annotated[bool, tyro.conf.arg(name="json", help="Print JSON instead of a table.")]
 
@@ -35,7 +35,13 @@ def inspect(file: File, /, *, as_json: AsJson = False, forward: Facing = None, h
 
 
 def evaluate(
-    clip: Annotated[str, tyro.conf.Positional], /, *, as_json: AsJson = False, fps: float = 30.0, forward: Facing = None, height: Height = None
+    clip: Annotated[str, tyro.conf.Positional],
+    /,
+    *,
+    as_json: AsJson = False,
+    fps: float = 30.0,
+    forward: Facing = None,
+    height: Height = None,
 ) -> None:
     """Measure a clip: contact, smoothness, amount of motion, gait. Without a clip's name, all clips of the file.
 
@@ -72,8 +78,16 @@ def evaluate(
 
 
 def convert(
-    clip: Annotated[str, tyro.conf.Positional], /, *, out: Path, name: str = "akd", fps: float = 30.0, travel: bool = True,
-    force: bool = False, forward: Facing = None, height: Height = None,
+    clip: Annotated[str, tyro.conf.Positional],
+    /,
+    *,
+    out: Path,
+    name: str = "akd",
+    fps: float = 30.0,
+    travel: bool = True,
+    force: bool = False,
+    forward: Facing = None,
+    height: Height = None,
 ) -> None:
     """Take a clip through our skeleton and write it again: into the character's own file (.glb), or as .bvh.
 
@@ -94,12 +108,23 @@ def convert(
         raise AkdError(f"{clip} has several clips; name one, as in {clip}#{names[0]}.")
     read = _read_clip(rig, names[0], fps)
     save_animation(rig, read.motion, out, name=name, fps=fps, travel=travel, force=force)
-    _console().print(f"Wrote {out}: {names[0]} as {name!r}, {read.motion.duration:.2f} s, residual {read.residual:.2%} of a leg length.")
+    _console().print(
+        f"Wrote {out}: {names[0]} as {name!r}, {read.motion.duration:.2f} s, residual {read.residual:.2%} of a leg length."
+    )
 
 
 def creature(
-    prompt: Annotated[str, tyro.conf.Positional] = "", /, *, gait: str = "walk", seed: int = 0, cycles: int = 2, out: Path | None = None,
-    sheet: Path | None = None, preview: Path | None = None, list: bool = False, force: bool = False,
+    prompt: Annotated[str, tyro.conf.Positional] = "",
+    /,
+    *,
+    gait: str | None = None,
+    seed: int = 0,
+    cycles: int = 2,
+    out: Path | None = None,
+    sheet: Path | None = None,
+    preview: Path | None = None,
+    list: bool = False,
+    force: bool = False,
 ) -> None:
     """Make a character from a sentence, let it move, and write it as a GLB.
 
@@ -107,7 +132,7 @@ def creature(
 
     Args:
         prompt: Who it is, in words: species, colour, size, build.
-        gait: How it moves: walk, trot, gallop, jump, …; --list shows what each kind of body can do.
+        gait: How it moves: walk, trot, gallop, jump, …; by default what the sentence says, else walking. See --list.
         seed: Another seed, another individual.
         cycles: How many strides the clip holds.
         out: The GLB to write; by default named after the character, in the current folder.
@@ -120,15 +145,15 @@ def creature(
 
     console = _console()
     if list:
-        console.print(showing.list_creatures())
+        console.print(showing.creature_table())
         return
     if not prompt:
         raise AkdError('Say who it is, as in: akd creature "a small brown dog".')
     shown = showing.make_creature(prompt, gait=gait, seed=seed, cycles=cycles)
     for message in shown.messages:
         console.print(f"· {message}")
-    target = out or Path(f"{shown.rig.name.replace(' ', '-')}-{gait}.glb")
-    for path in showing.write_creature(shown, target, sheet=sheet, preview=preview, name=gait, force=force):
+    target = out or Path(f"{shown.rig.name.replace(' ', '-')}-{shown.gait}.glb")
+    for path in showing.write_creature(shown, target, sheet=sheet, preview=preview, force=force):
         console.print(f"Wrote {path}")
 
 
@@ -149,11 +174,10 @@ def splat(
     """
     from akd.assets import read_file, write_new
     from akd.files.splat_ply import write_splats
-    from akd.reconstruct.make import mesh_splats
+    from akd.reconstruct.skinned import mesh_splats
 
-    mesh = read_file(file).mesh
-    splats = mesh_splats(mesh, mode=mode, count=count, seed=seed)
     write_new(out, force=force)
+    splats = mesh_splats(read_file(file).mesh, mode=mode, count=count, seed=seed)
     write_splats(out, splats)
     _console().print(f"Wrote {out}: {splats.splat_count} splats.")
 
@@ -168,8 +192,7 @@ def demo(*, out: Path = Path("runs/demo")) -> None:
 
     console = _console()
     shown = showing.make_creature("a brown dog", gait="walk", seed=0, cycles=2)
-    paths = showing.write_creature(shown, out / "dog.glb", sheet=out / "dog.png", preview=out / "dog.mp4", name="walk", force=True)
-    for path in paths:
+    for path in showing.write_creature(shown, out / "dog.glb", sheet=out / "dog.png", preview=out / "dog.mp4", force=True):
         console.print(f"Wrote {path}")
     console.print("Open the .glb in Blender, Godot, Unity or Unreal, or look at the .png.")
 
@@ -183,7 +206,9 @@ def main() -> None:
     """Run a command; a mistake of the user's ends in one sentence."""
     try:
         tyro.extras.subcommand_cli_from_dict(
-            COMMANDS, prog="akd", description="A 3D character and a sentence in, an animation on the character's own skeleton out."
+            COMMANDS,
+            prog="akd",
+            description="A 3D character and a sentence in, an animation on the character's own skeleton out.",
         )
     except AkdError as error:
         print(f"akd: {error}", file=sys.stderr)

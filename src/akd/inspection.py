@@ -10,7 +10,15 @@ from akd.anatomy.build import build_rig
 from akd.assets import axis_vector, read_file
 from akd.rig import FileRig, Rig
 
-LIMB_COLORS = {"leg": "yellow", "arm": "cyan", "wing": "magenta", "tail": "green", "neck": "blue", "head": "red", "spine": "white"}
+LIMB_COLORS = {
+    "leg": "yellow",
+    "arm": "cyan",
+    "wing": "magenta",
+    "tail": "green",
+    "neck": "blue",
+    "head": "red",
+    "spine": "white",
+}
 
 
 @dataclass(frozen=True)
@@ -123,7 +131,9 @@ def drawn(facts: FileFacts) -> list[Any]:
     nodes: dict[str, Tree] = {}
     for joint in facts.joints:
         kind = joint.limb.split("_")[0]
-        label = Text.assemble((joint.name, LIMB_COLORS.get(kind, "white")), (f"  {joint.limb}  {joint.skin:.1%} of the skin", "dim"))
+        label = Text.assemble(
+            (joint.name, LIMB_COLORS.get(kind, "white")), (f"  {joint.limb}  {joint.skin:.1%} of the skin", "dim")
+        )
         nodes[joint.name] = Tree(label) if joint.parent is None else nodes[joint.parent].add(label)
     out += [next(iter(nodes.values()))] if nodes else []
     return out + [f"· {note}" for note in facts.notes]

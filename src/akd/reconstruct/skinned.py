@@ -6,8 +6,10 @@ import numpy as np
 import torch
 
 from akd.errors import AkdError
+from akd.mesh import Mesh
+from akd.mesh import Mesh
 from akd.reconstruct.fast import surface_splats
-from akd.reconstruct.paper import reconstruct_splats
+from akd.reconstruct.paper import PaperSettings, reconstruct_splats
 from akd.reconstruct.sampling import nearest_surface
 from akd.render.surface import interpolate
 from akd.rig import Rig
@@ -17,25 +19,43 @@ Mode = Literal["fast", "paper"]
 
 FILM_COUNT = 3000
 """Enough for pictures of 64 pixels."""
+FILE_COUNT = 20_000
+"""Enough for pictures of 256 to 512 pixels."""
 SHADE = 0.3
 """How much darker splats are that face away from the sky at rest."""
+
+
+def mesh_splats(
+    mesh: Mesh, *, mode: Mode = "paper", count: int = FILE_COUNT, resolution: int = 256, shade: float = SHADE, seed: int = 0
+) -> Splats:
+    """Splats that look like a mesh, in the mesh's own coordinates, at most about ``count``.
+
+    ``fast`` computes them from the triangles, for pictures of about ``resolution`` pixels; ``paper`` reconstructs them
+    from 200 views of that size. ``shade`` paints soft light from above into the colours; 0 leaves the base colours alone.
+    """
+    if mode == "fast":
+        return surface_splats(mesh, count, resolution=resolution, shade=shade, seed=seed).splats
+    if mode == "paper":
+        return reconstruct_splats(mesh, count, shade=shade, seed=seed, settings=PaperSettings(resolution=resolution))
+    raise AkdError(f"Splats are made in mode 'fast' or 'paper', not {mode!r}.")
 
 
 def skinned_splats(
     rig: Rig, *, mode: Mode = "fast", count: int = FILM_COUNT, resolution: int = 64, shade: float = SHADE, seed: int = 0
 ) -> SkinnedSplats:
-    """Splats that look like the rig's mesh and move with it, at most about ``count``.
-
-    ``fast`` computes them from the triangles, for pictures of about ``resolution`` pixels; ``paper`` reconstructs them
-    from 200 views. ``shade`` paints soft light from above into their colours; 0 leaves the base colours alone.
-    """
+    """Splats that look like the rig's mesh (see ``mesh_splats``) and move with it."""
     if mode == "fast":
         made = surface_splats(rig.mesh, count, resolution=resolution, shade=shade, seed=seed)
-        weights = made.mean @ interpolate(rig.mesh, made.samples, rig.weights)
-        return SkinnedSplats(made.splats, _rows_of_one(weights))
-    if mode == "paper":
-        return bind_splats(rig, reconstruct_splats(rig.mesh, count, shade=shade, seed=seed))
-    raise AkdError(f"Splats are made in mode 'fast' or 'paper', not {mode!r}.")
+        return SkinnedSplats(made.splats, _rows_of_one(made.mean @ interpolate(rig.mesh, made.samples, rig.weights)))
+    resolution = max(resolution, 256)
+    return bind_splats(rig, mesh_splats(rig.mesh, mode=mode, count=count, resolution=resolution, shade=shade, seed=seed))
+
+
+def mesh_splats(mesh: Mesh, *, mode: Mode = "fast", count: int, resolution: int = 512, shade: float = SHADE, seed: int = 0) -> Splats:
+    """Splats that look like a mesh, at most about ``count``, in the mesh's own coordinates."""
+    if mode == "fast":
+        return surface_splats(mesh, count, resolution=resolution, shade=shade, seed=seed).splats
+    return reconstruct_splats(mesh, count, shade=shade, seed=seed)
 
 
 def bind_splats(rig: Rig, splats: Splats) -> SkinnedSplats:

@@ -1,0 +1,72 @@
+"""Characters of our own, moving, as files to open and pictures to look at."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from akd.assets import save_animation, write_new
+from akd.creatures.captions import action_from_prompt
+from akd.creatures.gaits import actions_for, gait_motion, gaits_for
+from akd.creatures.words import character
+from akd.motion import Motion
+from akd.rig import Rig
+
+SHEET_FRAMES = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """A character and its motion."""
+
+    rig: Rig
+    motion: Motion
+    gait: str
+    messages: tuple[str, ...]
+    """What was understood only in part."""
+
+
+def make_creature(prompt: str, *, gait: str | None, seed: int, cycles: int) -> Shown:
+    """The character a sentence describes, moving as asked: by the gait's name, else as the sentence says, else walking."""
+    rig, message = character(prompt, seed)
+    chosen = gait or action_from_prompt(prompt) or "walk"
+    motion = gait_motion(rig, chosen, seed=seed, cycles=cycles)
+    return Shown(rig, motion, chosen, (message,) if message else ())
+
+
+def write_creature(
+    shown: Shown, out: Path, *, sheet: Path | None = None, preview: Path | None = None, force: bool = False
+) -> list[Path]:
+    """Write the animated GLB, and a sheet of frames and a video if wanted; returns what was written."""
+    from akd.files.video import contact_sheet, every, write_picture, write_video
+    from akd.render.preview import PreviewSettings, preview_frames
+
+    pictures = [path for path in (sheet, preview) if path is not None]
+    for path in pictures:
+        write_new(path, force=force)
+    save_animation(shown.rig, shown.motion, out, name=shown.gait, force=force)
+    if sheet is not None:
+        small = preview_frames(shown.rig, _some_frames(shown.motion), PreviewSettings(width=320, height=240))
+        write_picture(sheet, contact_sheet(every(small, SHEET_FRAMES), columns=4))
+    if preview is not None:
+        write_video(preview, preview_frames(shown.rig, shown.motion), shown.motion.fps)
+    return [out, *pictures]
+
+
+def _some_frames(motion: Motion) -> Motion:
+    """As many frames as a sheet shows, evenly spread."""
+    step = max(1, motion.frame_count // SHEET_FRAMES)
+    return Motion(motion.pose[::step], motion.fps / step)
+
+
+def creature_table() -> Any:
+    """All kinds of character with what they can do."""
+    from rich.table import Table
+
+    from akd.creatures.build import creature
+    from akd.creatures.plans import PLANS
+
+    table = Table("character", "gaits", "actions")
+    for name in PLANS:
+        rig = creature(name, 0)
+        table.add_row(name, ", ".join(gaits_for(rig)), ", ".join(actions_for(rig)))
+    return table
