@@ -5,7 +5,7 @@ blends only with what lies near the joint it grows from: legs do not stick to ea
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, no_type_check
 
 import numba
 import numpy as np
@@ -114,7 +114,8 @@ def _across(along: Float[np.ndarray, " 3"]) -> tuple[Float[np.ndarray, " 3"], Fl
 
 
 @numba.njit(cache=True, inline="always")
-def _cone_distance(x, y, z, start, along, lateral, upper, width, height):  # type: ignore[no-untyped-def]
+@no_type_check
+def _cone_distance(x, y, z, start, along, lateral, upper, width, height):
     """Roughly the distance to a cone with elliptical sections and rounded ends, negative inside."""
     px, py, pz = x - start[0], y - start[1], z - start[2]
     ax, ay, az = along[0], along[1], along[2]
@@ -137,7 +138,8 @@ def _cone_distance(x, y, z, start, along, lateral, upper, width, height):  # typ
 
 
 @numba.njit(cache=True, inline="always")
-def _blended(total, new, x, y, z, root, blend, reach):  # type: ignore[no-untyped-def]
+@no_type_check
+def _blended(total, new, x, y, z, root, blend, reach):
     """Union of what is there with a new tube, rounded near the new tube's root and sharp away from it."""
     away = np.sqrt((x - root[0]) ** 2 + (y - root[1]) ** 2 + (z - root[2]) ** 2) / reach
     if away >= 1.0:
@@ -148,7 +150,8 @@ def _blended(total, new, x, y, z, root, blend, reach):  # type: ignore[no-untype
 
 
 @numba.njit(cache=True)
-def _on_grid(field, xs, ys, zs, margin):  # type: ignore[no-untyped-def]
+@no_type_check
+def _on_grid(field, xs, ys, zs, margin):
     """The function on a grid, each cone evaluated only in the box where it matters."""
     total = np.full((len(xs), len(ys), len(zs)), FAR)
     own = np.full((len(xs), len(ys), len(zs)), FAR)
@@ -183,7 +186,8 @@ def _on_grid(field, xs, ys, zs, margin):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def at_points(field, points):  # type: ignore[no-untyped-def]
+@no_type_check
+def at_points(field, points):
     """The function at points, and for each point the nearest cone and where along it the point lies."""
     values, nearest = np.empty(len(points)), np.zeros(len(points), np.int64)
     for p in range(len(points)):

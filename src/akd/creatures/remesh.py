@@ -1,9 +1,14 @@
 """Triangle surgery: fewer and better triangles, without changing what is connected to what."""
 
+from typing import no_type_check
+
 import numba
 import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float, Int
+
+SLIVER = 0.15
+"""Faces less round than this are not to be made."""
 
 
 def largest_component(
@@ -117,82 +122,104 @@ def _faces_around(faces: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray
 
 
 @numba.njit(cache=True)
-def _collapse(vertices, faces, wanted, edges, border, ring_start, ring):  # type: ignore[no-untyped-def]
-    """One sweep: merge the ends of each edge, shortest first, unless a neighbour has changed or the surface would fold."""
-    changed = np.zeros(len(vertices), np.bool_)
+@no_type_check
+def _collapse(vertices, faces, wanted, edges, border, ring_start, ring):
+    """One sweep: merge the ends of each edge, shortest first, unless one has been merged already or the surface would fold.
+
+    The lists of faces around the other vertices stay true: their faces are renamed in place, or marked as gone by a first
+    corner of −1.
+    """
+    merged = np.zeros(len(vertices), np.bool_)
     seen = np.zeros(len(vertices), np.int64)
     for e in range(len(edges)):
         u, v = edges[e]
-        if changed[u] or changed[v]:
+        if merged[u] or merged[v]:
             continue
         if border[v] and not border[u]:
             u, v = v, u
-        if not _may_merge(vertices, faces, u, v, border, ring_start, ring, seen, e + 1):
+        if not _may_merge(faces, u, v, border, ring_start, ring, seen, e + 1):
             continue
-        place = vertices[u].copy() if border[u] and not border[v] else 0.5 * (vertices[u] + vertices[v])
-        if _folds(vertices, faces, u, v, place, ring_start, ring) or _folds(vertices, faces, v, u, place, ring_start, ring):
+        # Halfway first, then either end; what lies on the border stays there.
+        for share in (0.5, 0.0, 1.0):
+            place = (1 - share) * vertices[u] + share * vertices[v]
+            fits = share == 0.0 or border[u] == border[v]
+            fits = fits and not _folds(vertices, faces, u, v, place, ring_start, ring)
+            if fits and not _folds(vertices, faces, v, u, place, ring_start, ring):
+                break
+        else:
             continue
-        for end in (u, v):
-            for f in ring[ring_start[end] : ring_start[end + 1]]:
-                for corner in range(3):
-                    changed[faces[f, corner]] = True
+        merged[u] = merged[v] = True
         vertices[u] = place
         wanted[u] = min(wanted[u], wanted[v])
         for f in ring[ring_start[v] : ring_start[v + 1]]:
+            if faces[f, 0] >= 0 and (faces[f, 0] == u or faces[f, 1] == u or faces[f, 2] == u):
+                faces[f, 0] = -1
             for corner in range(3):
-                if faces[f, corner] == u:
-                    faces[f, 0] = -1
-            if faces[f, 0] >= 0:
-                for corner in range(3):
-                    if faces[f, corner] == v:
-                        faces[f, corner] = u
+                if faces[f, corner] == v:
+                    faces[f, corner] = u
 
 
 @numba.njit(cache=True)
-def _may_merge(vertices, faces, u, v, border, ring_start, ring, seen, stamp):  # type: ignore[no-untyped-def]
+@no_type_check
+def _may_merge(faces, u, v, border, ring_start, ring, seen, stamp):
     """The link condition: the ends share only the neighbours across their edge, so the surface stays a surface."""
-    shared_faces = 0
+    shared_faces, around_u, around_v, shared = 0, 0, 0, 0
     for f in ring[ring_start[u] : ring_start[u + 1]]:
-        has_v = False
+        if faces[f, 0] < 0:
+            continue
+        around_u += 1
         for corner in range(3):
-            if faces[f, corner] == v:
-                has_v = True
+            shared_faces += faces[f, corner] == v
             if faces[f, corner] != u:
                 seen[faces[f, corner]] = stamp
-        shared_faces += has_v
-    if border[u] and border[v] and shared_faces != 1:
+    if shared_faces == 0 or (border[u] and border[v] and shared_faces != 1):
         return False
-    shared = 0
     for f in ring[ring_start[v] : ring_start[v + 1]]:
+        if faces[f, 0] < 0:
+            continue
+        around_v += 1
         for corner in range(3):
             w = faces[f, corner]
-            if w != v and w != u and seen[w] == stamp:
+            if w == u or w == v:
+                continue
+            if seen[w] == stamp:
                 shared += 1
-                seen[w] = -1 - stamp
-            elif w != v and w != u and border[w] and border[u] and not border[v] and seen[w] != -1 - stamp:
+                seen[w] = -stamp
+            elif border[w] and border[u] and not border[v] and seen[w] != -stamp:
                 # An inner edge between two border vertices would become one edge of four faces once mirrored.
                 return False
-    valence = (ring_start[u + 1] - ring_start[u]) + (ring_start[v + 1] - ring_start[v]) - 2 * shared_faces
-    return shared == shared_faces and valence > 3 and valence < 11
+    valence = around_u + around_v - 2 * shared_faces
+    return shared == shared_faces and 3 < valence < 11
 
 
 @numba.njit(cache=True)
-def _folds(vertices, faces, moving, other, place, ring_start, ring):  # type: ignore[no-untyped-def]
+@no_type_check
+def _folds(vertices, faces, moving, other, place, ring_start, ring):
     """Would a face around the moving vertex turn over or become a sliver?"""
+    old, new = np.empty((3, 3)), np.empty((3, 3))
     for f in ring[ring_start[moving] : ring_start[moving + 1]]:
-        old, new = np.empty((3, 3)), np.empty((3, 3))
-        has_other = False
+        if faces[f, 0] < 0 or faces[f, 0] == other or faces[f, 1] == other or faces[f, 2] == other:
+            continue
         for corner in range(3):
             w = faces[f, corner]
-            has_other = has_other or w == other
             old[corner] = vertices[w]
             new[corner] = place if w == moving else vertices[w]
-        if has_other:
-            continue
-        before = np.cross(old[1] - old[0], old[2] - old[0])
-        after = np.cross(new[1] - new[0], new[2] - new[0])
-        size = np.sqrt((before**2).sum()) * np.sqrt((after**2).sum())
-        longest = max(((new[1] - new[0]) ** 2).sum(), ((new[2] - new[1]) ** 2).sum(), ((new[0] - new[2]) ** 2).sum())
-        if np.dot(before, after) < 0.3 * size or np.sqrt((after**2).sum()) < 0.1 * longest:
+        before, roundness_before = _normal(old)
+        after, roundness_after = _normal(new)
+        # The normal of a sliver means nothing, and slivers are what the sweep is to remove: only a sound face can turn over.
+        if roundness_before > SLIVER and np.dot(before, after) < 0.3:
+            return True
+        if roundness_after < SLIVER and roundness_after < roundness_before:
             return True
     return False
+
+
+@numba.njit(cache=True)
+@no_type_check
+def _normal(corners):
+    """Unit normal of a triangle, and twice its area over its longest edge squared (0.87 for the equilateral one)."""
+    a, b, c = corners[1] - corners[0], corners[2] - corners[1], corners[0] - corners[2]
+    normal = np.cross(a, b)
+    size = np.sqrt((normal**2).sum())
+    longest = max((a**2).sum(), (b**2).sum(), (c**2).sum())
+    return normal / max(size, 1e-30), size / max(longest, 1e-30)

@@ -5,6 +5,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import no_type_check
 
 import numba
 import numpy as np
@@ -69,7 +70,8 @@ def _shaded(mesh: Mesh) -> Float[np.ndarray, "vertex 3"]:
 
 
 @numba.njit(cache=True)
-def _fill(image, depth, points, faces, colors):  # type: ignore[no-untyped-def]
+@no_type_check
+def _fill(image, depth, points, faces, colors):
     """Draw triangles into an image whose first row is the lowest, nearest ones in front."""
     height, width = depth.shape
     for f in range(len(faces)):
