@@ -7,7 +7,6 @@ import torch
 
 from akd.errors import AkdError
 from akd.mesh import Mesh
-from akd.mesh import Mesh
 from akd.reconstruct.fast import surface_splats
 from akd.reconstruct.paper import PaperSettings, reconstruct_splats
 from akd.reconstruct.sampling import nearest_surface
@@ -49,13 +48,6 @@ def skinned_splats(
         return SkinnedSplats(made.splats, _rows_of_one(made.mean @ interpolate(rig.mesh, made.samples, rig.weights)))
     resolution = max(resolution, 256)
     return bind_splats(rig, mesh_splats(rig.mesh, mode=mode, count=count, resolution=resolution, shade=shade, seed=seed))
-
-
-def mesh_splats(mesh: Mesh, *, mode: Mode = "fast", count: int, resolution: int = 512, shade: float = SHADE, seed: int = 0) -> Splats:
-    """Splats that look like a mesh, at most about ``count``, in the mesh's own coordinates."""
-    if mode == "fast":
-        return surface_splats(mesh, count, resolution=resolution, shade=shade, seed=seed).splats
-    return reconstruct_splats(mesh, count, shade=shade, seed=seed)
 
 
 def bind_splats(rig: Rig, splats: Splats) -> SkinnedSplats:
