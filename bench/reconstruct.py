@@ -14,20 +14,15 @@ import torch
 from akd.errors import AkdError
 from akd.files.gltf.read import read_gltf
 from akd.mesh import Mesh
-from akd.reconstruct.fast import surface_splats
-from akd.reconstruct.paper import reconstruct_splats
-from akd.reconstruct.skinned import SHADE
+from akd.reconstruct.skinned import FILE_COUNT, SHADE, Mode, mesh_splats
 from akd.reconstruct.views import Views, foreground_psnr, random_views
 from akd.render.rasterize import rasterize_splats
 from akd.splats import Splats
 
 ASSETS = Path(__file__).resolve().parents[2] / "shared" / "assets"
-SIZE, COUNT, HELD_OUT, HELD_OUT_SEED = 256, 20_000, 24, 10_000
+SIZE, HELD_OUT, HELD_OUT_SEED = 256, 24, 10_000
 GREY = torch.full((3,), 0.5)
-MODES = {
-    "fast": lambda mesh: surface_splats(mesh, COUNT, resolution=SIZE, shade=SHADE).splats,
-    "paper": lambda mesh: reconstruct_splats(mesh, COUNT, shade=SHADE),
-}
+MODES: tuple[Mode, ...] = ("fast", "paper")
 
 
 def rigged_meshes(folders: list[str]) -> list[tuple[str, Mesh]]:
@@ -60,7 +55,7 @@ def main(arguments: list[str]) -> None:
         held_out = random_views(mesh, HELD_OUT, SIZE, shade=SHADE, seed=HELD_OUT_SEED)
         for mode in modes:
             before = time.process_time()
-            splats = MODES[mode](mesh)
+            splats = mesh_splats(mesh, mode=mode, count=FILE_COUNT, resolution=SIZE)
             seconds = time.process_time() - before
             print(f"| {name} | {mode} | {splats.splat_count} | {seconds:.1f} | {quality(splats, held_out):.1f} |", flush=True)
 

@@ -18,6 +18,7 @@ from akd.reconstruct.paper import PaperSettings, fit_splats, reconstruct_splats
 from akd.reconstruct.sampling import face_areas, nearest_surface, sample_surface
 from akd.reconstruct.skinned import bind_splats, skinned_splats
 from akd.reconstruct.views import foreground_psnr, random_views
+from akd.render.camera import look_at
 from akd.render.film import move_splats
 from akd.render.rasterize import rasterize_splats
 from akd.render.raycast import RayScene
@@ -113,6 +114,15 @@ def test_fast_splats_keep_to_one_side_of_a_colour_edge():
     assert pure.float().mean() > 0.85
 
 
+def test_a_single_sheet_has_no_holes():
+    corners = np.array([[-1.0, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]])
+    sheet = Mesh(corners, np.array([[0, 1, 2], [0, 2, 3]]), np.ones((4, 3)))
+    camera = look_at(torch.tensor([[0.0, 0, 5]]), torch.zeros(1, 3), width=160, height=160, fov_y=0.36)
+    alpha = rasterize_splats(surface_splats(sheet, 3000, resolution=160, shade=0.0).splats, camera).alpha
+    assert alpha.min() > 0.4
+    assert alpha.mean() > 0.9
+
+
 def test_few_or_many_splats_than_triangles(rig):
     for count in (1, 7, 3000):
         splats = surface_splats(rig.mesh, count, resolution=64, shade=0.3).splats
@@ -151,7 +161,7 @@ def test_reconstruction_improves_on_its_start_within_the_budget():
     before, after = (
         foreground_psnr(rasterize_splats(s, held_out.camera, background=GREY).image, held_out, GREY) for s in (start, end)
     )
-    assert after > before + 2
+    assert after > before + 1
     assert 250 < end.splat_count <= 300
     assert not end.means.requires_grad
 

@@ -12,6 +12,7 @@ from scipy.spatial import cKDTree
 
 from akd.errors import AkdError
 from akd.mesh import Mesh
+from akd.rotations import quaternion_to_matrix
 from akd.splats import Splats, color_from_sh
 
 FAINT = 0.1
@@ -54,8 +55,8 @@ def _body_points(splats: Splats, solid: Bool[torch.Tensor, " splat"]) -> Float[n
     ball = generator.normal(size=(POINTS_PER_SPLAT, 3))
     ball *= REACH * generator.random((POINTS_PER_SPLAT, 1)) / np.linalg.norm(ball, axis=1, keepdims=True)
     ball[0] = 0
-    factor = np.linalg.cholesky(splats.covariances[solid].double().numpy() + 1e-12 * np.eye(3))
-    return (splats.means[solid].double().numpy()[:, None] + np.einsum("nij,kj->nki", factor, ball)).reshape(-1, 3)
+    axes = (quaternion_to_matrix(splats.rotations[solid]) * splats.scales[solid][:, None]).double().numpy()
+    return (splats.means[solid].double().numpy()[:, None] + np.einsum("nij,kj->nki", axes, ball)).reshape(-1, 3)
 
 
 def _filled(

@@ -22,19 +22,19 @@ from akd.render.surface import SurfacePoints, interpolate, lit_colors, vertex_no
 from akd.rotations import matrix_to_quaternion
 from akd.splats import Splats, sh_from_color
 
-SAMPLES_PER_SPLAT = 10
+SAMPLES_PER_SPLAT = 12
 ROUNDS = 3
 """Of assigning samples to cells and moving cells to their middle."""
 NORMAL_PULL = 0.3
 """How many cell widths apart two samples count that face opposite ways, halved."""
 COLOR_PULL = 3.0
 """How many cell widths apart black and white count along each channel."""
-SPREAD = 1.8
+SPREAD = 1.9
 """Standard deviation of a splat over that of its cell: enough to close the gaps between neighbours."""
 FLATTEST = 0.02
 """Smallest standard deviation, in cell widths."""
 OPACITY = 0.99
-INSET = 0.9
+INSET = 1.0
 """How far below the surface splats lie [px]."""
 
 
@@ -84,7 +84,8 @@ def _gaussians(mean: csr_array, places: np.ndarray, colors: np.ndarray, width: f
     """Each cell's own Gaussian, spread so that neighbours overlap."""
     middle = mean @ places
     products = mean @ (places[:, :, None] * places[:, None, :]).reshape(-1, 9)
-    covariance = products.reshape(-1, 3, 3) - middle[:, :, None] * middle[:, None, :]
+    size = np.diff(mean.indptr)[:, None, None]
+    covariance = (products.reshape(-1, 3, 3) - middle[:, :, None] * middle[:, None, :]) * (size / np.maximum(size - 1, 1))
     variances, axes = np.linalg.eigh(covariance)
     axes[:, :, 0] *= np.sign(np.linalg.det(axes))[:, None]
     scales = np.maximum(SPREAD * np.sqrt(np.maximum(variances, 0)), FLATTEST * width)

@@ -71,7 +71,9 @@ def fit_splats(start: Splats, views: Views, count: int, settings: PaperSettings,
         chosen = torch.randint(len(views.images), (settings.views_per_step,), generator=generator)
         optimizer.zero_grad()
         _misfit(_splats(free), views, chosen, torch.rand(3, generator=generator)).backward()
-        pull += free["means"].grad.norm(dim=-1)
+        gradient = free["means"].grad
+        assert gradient is not None
+        pull += gradient.norm(dim=-1)
         for group in optimizer.param_groups:
             group["lr"] = group["initial_lr"] * 0.1 ** (step / settings.steps)
         optimizer.step()
