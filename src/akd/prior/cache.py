@@ -1,0 +1,82 @@
+"""Filmed clips on disk: one pair of files for each individual, written once and never changed.
+
+The pictures (`.npy`) are written before the labels (`.json`), and both under another name first, so a killed writer leaves nothing
+half done and the next one goes on where it stopped.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from jaxtyping import UInt8
+from torch import Tensor
+
+from akd.errors import AkdError
+from akd.prior.clips import TRAINING_PLANS, ClipLabel, individual_clips, individuals
+from akd.render.film_settings import FilmSettings
+
+
+def write_clips(
+    folder: Path, count: int, settings: FilmSettings | None = None, *, first_seed: int = 0,
+    plans: tuple[str, ...] = TRAINING_PLANS, report: Callable[[int, int], None] = lambda done, count: None,
+) -> None:  # fmt: skip
+    """Film so many individuals into a folder; those already there are kept."""
+    settings = settings or FilmSettings()
+    folder.mkdir(parents=True, exist_ok=True)
+    _agree_on_film(folder / "film.json", settings)
+    for done, (plan, seed) in enumerate(individuals(count, first_seed=first_seed, plans=plans)):
+        labels_file = folder / f"{plan}-{seed:05d}.json"
+        if not labels_file.exists():
+            videos, labels = individual_clips(plan, seed, settings)
+            _write(labels_file.with_suffix(".npy"), lambda path, v=videos: np.save(path.open("wb"), v.numpy()))  # type: ignore[misc]
+            _write(labels_file, lambda path, ls=labels: path.write_text(json.dumps([asdict(x) for x in ls])))  # type: ignore[misc]
+        report(done + 1, count)
+
+
+def _agree_on_film(path: Path, settings: FilmSettings) -> None:
+    if not path.exists():
+        settings.save(path)
+    elif FilmSettings.load(path) != settings:
+        raise AkdError(f"{path.parent} holds clips filmed with other settings: use another cache folder.")
+
+
+def _write(path: Path, write: Callable[[Path], object]) -> None:
+    part = path.with_name(path.name + ".part")
+    write(part)
+    part.replace(path)
+
+
+@dataclass
+class ClipCache:
+    """The clips of a folder, in an order that does not depend on when they were written."""
+
+    folder: Path
+    labels: list[ClipLabel]
+    rows: list[tuple[Path, int]]
+    """File and row of every clip."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def video(self, index: int) -> UInt8[Tensor, "frame height width 3"]:
+        """One clip, read from disk."""
+        path, row = self.rows[index]
+        return torch.from_numpy(np.load(path, mmap_mode="r")[row].copy())
+
+
+def read_cache(folder: Path, limit: int | None = None) -> ClipCache:
+    """What has been written so far: at most ``limit`` individuals, in the order of seeds, then plans."""
+    files = sorted(
+        (path for path in folder.glob("*-*.json")), key=lambda path: (path.stem.rpartition("-")[2], path.stem)
+    )[:limit]
+    if not files:
+        raise AkdError(f"There are no clips in {folder}: film some with `akd prior clips` first.")
+    labels, rows = [], []
+    for path in files:
+        own = [ClipLabel(**label) for label in json.loads(path.read_text())]
+        labels += own
+        rows += [(path.with_suffix(".npy"), row) for row in range(len(own))]
+    return ClipCache(folder, labels, rows)

@@ -1,0 +1,145 @@
+"""One training loop for both networks. It can be killed at any instant and goes on as if it had not been.
+
+All randomness of a step comes from (seed, step), so there is no random state to save. A checkpoint is one file, written
+beside the old one and then renamed over it. To keep it small, Adam's moments are kept in bfloat16 and the averaged weights as
+float16 differences from the weights; the running values are rounded alike whenever one is written, so a run that
+resumes and one that was never stopped do the same.
+"""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from jaxtyping import Float
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from akd.errors import AkdError
+
+Loss = Callable[[nn.Module, int, torch.Generator], tuple[Float[Tensor, ""], dict[str, float]]]
+"""(network, step, randomness) → loss, and numbers for the log."""
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """How a network is trained."""
+
+    steps: int
+    learning_rate: float
+    seed: int = 0
+    warmup: int = 50
+    """Steps over which the learning rate grows to its value."""
+    cooldown: float = 0.2
+    """Share of the steps, at the end, over which the learning rate falls to a twentieth."""
+    ema: float = 0.995
+    """Decay of the averaged weights, reached as the run grows long enough."""
+    clip: float = 1.0
+    """Largest gradient norm."""
+    weight_decay: float = 0.0
+    save_every: int = 50
+    """Steps between checkpoints."""
+    threads: int = 1
+
+
+class Trainee:
+    """A network in training: weights, their running average, optimiser, step."""
+
+    def __init__(self, network: nn.Module, config: TrainingConfig) -> None:
+        self.network = network
+        self.config = config
+        self.trained = {name: p for name, p in network.named_parameters() if p.requires_grad}
+        self.average = {name: p.detach().clone() for name, p in self.trained.items()}
+        self.optimiser = torch.optim.AdamW(
+            self.trained.values(), lr=config.learning_rate, betas=(0.9, 0.99), weight_decay=config.weight_decay
+        )
+        self.step = 0
+
+    def update(self, loss: Float[Tensor, ""]) -> float:
+        """One step down the gradient; returns its norm."""
+        config = self.config
+        self.optimiser.zero_grad()
+        loss.backward()
+        norm = float(nn.utils.clip_grad_norm_(list(self.trained.values()), config.clip))
+        if not norm < float("inf"):
+            raise AkdError(f"The gradient is not finite at step {self.step}: resume with a lower learning rate.")
+        for group in self.optimiser.param_groups:
+            group["lr"] = config.learning_rate * learning_rate_factor(self.step, config)
+        self.optimiser.step()
+        decay = min(config.ema, (1 + self.step) / (10 + self.step))
+        with torch.no_grad():
+            for name, weight in self.trained.items():
+                self.average[name].lerp_(weight, 1 - decay)
+        self.step += 1
+        return norm
+
+    def use_average(self) -> None:
+        """Put the averaged weights into the network, to use it rather than to train on."""
+        with torch.no_grad():
+            for name, weight in self.trained.items():
+                weight.copy_(self.average[name])
+
+    @torch.no_grad()
+    def save(self, path: Path) -> None:
+        """Write the whole state, and round the running one to what was written."""
+        tensors = {"step": torch.tensor(self.step)}
+        for name, weight in self.trained.items():
+            tensors["weight." + name] = weight.detach()
+            ahead = (self.average[name] - weight).half()
+            self.average[name] = weight + ahead.float()
+            tensors["average." + name] = ahead
+            for key in ("exp_avg", "exp_avg_sq"):
+                moment = self.optimiser.state[weight][key].bfloat16()
+                self.optimiser.state[weight][key].copy_(moment)
+                tensors[f"{key}." + name] = moment
+        part = path.with_name(path.name + ".part")
+        save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, part)
+        part.replace(path)
+
+    @torch.no_grad()
+    def load(self, path: Path) -> None:
+        """Go on from a saved state."""
+        tensors = load_file(path)
+        if {name for name in tensors if name.startswith("weight.")} != {"weight." + name for name in self.trained}:
+            raise AkdError(f"{path} was saved by a run that trained other weights: use another folder.")
+        self.step = int(tensors["step"])
+        for name, weight in self.trained.items():
+            weight.copy_(tensors["weight." + name])
+            self.average[name] = weight + tensors["average." + name].float()
+            moments = {key: tensors[f"{key}." + name].float() for key in ("exp_avg", "exp_avg_sq")}
+            self.optimiser.state[weight] = {"step": torch.tensor(float(self.step)), **moments}
+
+
+def learning_rate_factor(step: int, config: TrainingConfig) -> float:
+    """Up, level, and down to a twentieth."""
+    left = (config.steps - step) / max(config.cooldown * config.steps, 1)
+    return min((step + 1) / max(config.warmup, 1), 1.0) * min(max(left, 0.05), 1.0)
+
+
+def train(
+    network: nn.Module, loss: Loss, config: TrainingConfig, folder: Path,
+    *, watch: Callable[[Trainee], dict[str, float]] | None = None, watch_every: int = 500,
+) -> Trainee:  # fmt: skip
+    """Train, or go on training, in a folder: ``state.safetensors`` and ``log.jsonl``. ``watch`` looks at the network now and then."""
+    torch.set_num_threads(config.threads)
+    folder.mkdir(parents=True, exist_ok=True)
+    state = folder / "state.safetensors"
+    trainee = Trainee(network, config)
+    if state.exists():
+        trainee.load(state)
+    with (folder / "log.jsonl").open("a") as log:
+        while trainee.step < config.steps:
+            step, began = trainee.step, time.monotonic()
+            randomness = torch.Generator().manual_seed(config.seed * 1_000_003 + step)
+            value, entry = loss(network, step, randomness)
+            entry = {"step": step, "loss": float(value.detach()), **entry, "norm": trainee.update(value)}
+            if watch and trainee.step % watch_every == 0:
+                entry |= watch(trainee)
+            entry["seconds"] = time.monotonic() - began
+            log.write(json.dumps({key: float(f"{number:.5g}") for key, number in entry.items()}) + "\n")
+            if trainee.step % config.save_every == 0 or trainee.step == config.steps:
+                trainee.save(state)
+                log.flush()
+    return trainee
