@@ -1,7 +1,8 @@
-"""``python -m bench [name …]``: run the benches of this folder, all of them unless some are named, and print their tables."""
+"""``python -m bench [name …]``: run the benches of this folder, all of them unless some are named."""
 
 import importlib
 import pkgutil
+import runpy
 import sys
 
 from rich.console import Console
@@ -11,12 +12,17 @@ import bench
 
 def main(names: list[str]) -> None:
     console = Console()
-    for module in sorted(info.name for info in pkgutil.iter_modules(bench.__path__)):
-        if module.startswith("_") or (names and module not in names):
-            continue
-        tables = getattr(importlib.import_module(f"bench.{module}"), "tables", None)
-        for table in tables() if tables else ():
-            console.print(table)
+    found = [info.name for info in pkgutil.iter_modules(bench.__path__) if not info.name.startswith("_")]
+    for name in names or sorted(found):
+        module = importlib.import_module(f"bench.{name}")
+        if hasattr(module, "tables"):
+            for table in module.tables():
+                console.print(table)
+        elif hasattr(module, "main"):
+            console.rule(name)
+            sys.argv = [name]
+            del sys.modules[module.__name__]  # or runpy warns that it runs what is imported already
+            runpy.run_module(f"bench.{name}", run_name="__main__")
 
 
 if __name__ == "__main__":

@@ -63,7 +63,7 @@ def tables() -> Iterator[Table]:
 
 
 def _comparison(first_call: float) -> Table:
-    title = "Rasterise, forward + backward: processor time [ms], one core"
+    title = "Rasterise, forward + backward: milliseconds of one core"
     table = Table(title=title, caption=f"first call, with compiling or loading: {first_call:.1f} s")
     for heading in ("case", "cpu", "reference", "ratio", "tiled", "ratio", "blending only", "bound", "ratio", "full lanes"):
         table.add_column(heading, justify="left" if heading == "case" else "right")
