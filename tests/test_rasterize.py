@@ -386,6 +386,14 @@ def test_mismatched_batches_are_refused(name: str) -> None:
         )  # fmt: skip
 
 
+def test_mixed_precision_and_impossible_planes_are_refused() -> None:
+    scene = make_scene("ordinary")
+    with pytest.raises(AkdError, match="make them alike"):
+        draw({**scene, "colors": scene["colors"].float()}, "auto")
+    with pytest.raises(AkdError, match="near plane"):
+        draw(scene, "auto", near=0.0)
+
+
 def _unchecked(function):
     import inspect
 

@@ -47,6 +47,8 @@ def rasterize(
     """
     opacities = opacities[None] if opacities.ndim == 1 else opacities
     colors = colors[None] if colors.ndim == 2 else colors
+    if not 0 < near < far:
+        raise AkdError(f"the near plane is at {near:g} and the far plane at {far:g}; they must be positive and in this order")
     _check_shapes(means, covariances, opacities, colors, camera, background)
     _check_values(means, covariances, opacities, colors, camera, background)
     camera = Camera(camera.world_to_camera.to(means), camera.intrinsics.to(means), camera.width, camera.height)
@@ -105,7 +107,11 @@ def _check_shapes(
         "means": (means, (splats, 3)), "covariances": (covariances, (splats, 3, 3)),
         "opacities": (opacities, (splats,)), "colors": (colors, (splats, 3)),
     }  # fmt: skip
+    if frames == 0:
+        raise AkdError("there are no cameras; give one for each frame")
     for name, (tensor, shape) in wanted.items():
+        if tensor.dtype != means.dtype or tensor.device != means.device:
+            raise AkdError(f"{name} are {tensor.dtype} on {tensor.device} but means {means.dtype} on {means.device}; make them alike")
         if tensor.shape[1:] != shape or tensor.shape[0] not in (1, frames):
             raise AkdError(
                 f"{name} have shape {tuple(tensor.shape)}, but {frames} cameras and {max(splats, 0)} splats need "
