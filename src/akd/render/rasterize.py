@@ -111,7 +111,8 @@ def _check_shapes(
         raise AkdError("there are no cameras; give one for each frame")
     for name, (tensor, shape) in wanted.items():
         if tensor.dtype != means.dtype or tensor.device != means.device:
-            raise AkdError(f"{name} are {tensor.dtype} on {tensor.device} but means {means.dtype} on {means.device}; make them alike")
+            found, expected = (f"{t.dtype} on {t.device}" for t in (tensor, means))
+            raise AkdError(f"{name} are {found} but means are {expected}; make them alike")
         if tensor.shape[1:] != shape or tensor.shape[0] not in (1, frames):
             raise AkdError(
                 f"{name} have shape {tuple(tensor.shape)}, but {frames} cameras and {max(splats, 0)} splats need "
