@@ -276,7 +276,7 @@ def test_preview_shows_a_lit_character_in_the_middle(rig, look):
     settings = PreviewSettings(width=96, height=54, look=look)
     rest = rig.skeleton.rest_pose(2)
     buried = Pose(rest.root_position - torch.tensor((0.0, 9.0, 0.0)), rest.root_rotation, rest.angles)
-    frames, empty = (preview_frames(rig, Motion(pose, 30.0), settings) for pose in (rest, buried))
+    frames, empty = (torch.stack(list(preview_frames(rig, Motion(pose, 30.0), settings))) for pose in (rest, buried))
     assert frames.shape == (2, 54, 96, 3)
     assert (frames - empty)[:, 20:34, 30:66].abs().max() > 0.2
     assert frames.min() > 0.01  # nothing is black, not even in shadow

@@ -3,6 +3,8 @@
 A video is frames × height × width × 3 in [0, 1], sRGB. ffmpeg comes inside the imageio-ffmpeg wheel.
 """
 
+from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -16,17 +18,23 @@ from akd.errors import AkdError
 Video = Float[Tensor, "frame height width 3"]
 
 
-def write_video(path: Path | str, frames: Video, fps: float) -> Path:
-    """Write a clip in the format its ending names: ``.mp4`` (H.264, plays everywhere) or ``.gif`` (loops)."""
+def write_video(path: Path | str, frames: Iterable[Float[Tensor, "height width 3"]], fps: float) -> Path:
+    """Write a clip in the format its ending names: ``.mp4`` (H.264, plays everywhere) or ``.gif`` (loops).
+
+    Frames are taken one at a time, so a long clip need not exist as a whole.
+    """
     path = Path(path)
     writers = {".mp4": _write_mp4, ".gif": _write_gif}
     if path.suffix.lower() not in writers:
         raise AkdError(f"Videos are written as .mp4 or .gif, not {path.suffix or 'without an ending'!r}: rename {path.name!r}.")
     if not fps > 0:
         raise AkdError(f"Frames per second must be positive, not {fps}.")
-    pixels = to_bytes(frames)
+    pictures = (to_bytes(frame) for frame in frames)
+    first = next(pictures, None)
+    if first is None:
+        raise AkdError("A video needs at least one frame, and this one has none.")
     path.parent.mkdir(parents=True, exist_ok=True)
-    writers[path.suffix.lower()](path, pixels, fps)
+    writers[path.suffix.lower()](path, chain((first,), pictures), first.shape[:2], fps)
     return path
 
 
@@ -51,7 +59,7 @@ def write_picture(path: Path | str, picture: Float[Tensor, "height width 3"]) ->
     """Write one picture; PNG keeps it exactly."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    Image.fromarray(to_bytes(picture[None])[0]).save(path)
+    Image.fromarray(to_bytes(picture)).save(path)
     return path
 
 
@@ -77,35 +85,33 @@ def every(frames: Video, count: int) -> Float[Tensor, "chosen height width 3"]:
     return frames[torch.linspace(0, len(frames) - 1, min(count, len(frames))).round().long()]
 
 
-def to_bytes(frames: Video) -> UInt8[np.ndarray, "frame height width 3"]:
+def to_bytes(picture: Float[Tensor, "height width 3"]) -> UInt8[np.ndarray, "height width 3"]:
     """Eight bits a channel."""
-    if len(frames) == 0:
-        raise AkdError("A video needs at least one frame, and this one has none.")
-    values = frames.detach().cpu().float().numpy()
+    values = picture.detach().cpu().float().numpy()
     if not np.isfinite(values).all():
-        raise AkdError("The video has pixels that are not finite numbers: the motion or the splats it was filmed from have, too.")
+        raise AkdError("The picture has pixels that are not finite numbers, and so has what it was filmed from.")
     return np.rint(np.clip(values, 0, 1) * 255).astype(np.uint8)
 
 
-def _write_mp4(path: Path, pixels: np.ndarray, fps: float) -> None:
+def _write_mp4(path: Path, pictures: Iterable[np.ndarray], size: tuple[int, int], fps: float) -> None:
     import imageio_ffmpeg
 
     # H.264 with the colour format all players know stores colour at half size: odd sizes get a copy of their last row.
-    _, height, width, _ = pixels.shape
-    pixels = np.pad(pixels, ((0, 0), (0, height % 2), (0, width % 2), (0, 0)), mode="edge")
+    height, width = size
+    rim = ((0, height % 2), (0, width % 2), (0, 0))
     writer = imageio_ffmpeg.write_frames(
-        str(path), (pixels.shape[2], pixels.shape[1]), fps=fps, codec="libx264", macro_block_size=1,
+        str(path), (width + width % 2, height + height % 2), fps=fps, codec="libx264", macro_block_size=1,
         quality=None, output_params=["-crf", "16", "-preset", "veryfast", "-movflags", "+faststart"],
-    )
+    )  # fmt: skip
     writer.send(None)
-    for frame in pixels:
-        writer.send(np.ascontiguousarray(frame))
+    for picture in pictures:
+        writer.send(np.pad(picture, rim, mode="edge"))
     writer.close()
 
 
-def _write_gif(path: Path, pixels: np.ndarray, fps: float) -> None:
+def _write_gif(path: Path, pictures: Iterable[np.ndarray], size: tuple[int, int], fps: float) -> None:
+    first, *rest = (Image.fromarray(picture).quantize(dither=Image.Dither.NONE) for picture in pictures)
     # GIF counts time in hundredths of a second: round where each frame ends, not how long it lasts, or the errors add up.
-    ends = np.rint(np.arange(len(pixels) + 1) * 100 / fps).astype(int)
+    ends = np.rint(np.arange(len(rest) + 2) * 100 / fps).astype(int)
     lengths = np.maximum(np.diff(ends), 1) * 10
-    first, *rest = (Image.fromarray(frame).quantize(dither=Image.Dither.NONE) for frame in pixels)
     first.save(path, save_all=True, append_images=rest, duration=lengths.tolist(), loop=0)

@@ -4,6 +4,7 @@ A key light with a soft shadow, a sky, and light thrown back by the ground: enou
 Nothing here is differentiable; the films that priors see are made of splats (``film``).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -62,9 +63,10 @@ def preview(rig: Rig, motion: Motion, path: Path | str, settings: PreviewSetting
     return write_video(path, preview_frames(rig, motion, settings), motion.fps)
 
 
-@torch.no_grad()
-def preview_frames(rig: Rig, motion: Motion, settings: PreviewSettings | None = None) -> Float[Tensor, "frame height width 3"]:
-    """The preview's pictures."""
+def preview_frames(
+    rig: Rig, motion: Motion, settings: PreviewSettings | None = None
+) -> Iterator[Float[Tensor, "height width 3"]]:
+    """The preview's pictures, one by one: a minute of them would not fit in memory."""
     settings = settings or PreviewSettings()
     vertices = moving_vertices(rig, motion)
     distance = settings.view.distance * fitting_distance(
@@ -75,10 +77,11 @@ def preview_frames(rig: Rig, motion: Motion, settings: PreviewSettings | None = 
         path, settings.view, distance=distance, width=settings.width, height=settings.height, fov=settings.fov
     )
     mesh = _in_look(rig, settings.look)
-    frames = enumerate(vertices.double().numpy())
-    return torch.stack([_picture(mesh, moved, camera[f : f + 1], distance, settings) for f, moved in frames])
+    for frame, moved in enumerate(vertices.double().numpy()):
+        yield _picture(mesh, moved, camera[frame : frame + 1], distance, settings)
 
 
+@torch.no_grad()
 def moving_vertices(rig: Rig, motion: Motion) -> Float[Tensor, "frame vertex 3"]:
     """The skinned mesh in every frame."""
     weights, points = (torch.from_numpy(np.asarray(values, np.float32)) for values in (rig.weights, rig.mesh.vertices))
