@@ -15,8 +15,8 @@ from akd.creatures.soundness import random_pose, soundness, stretch_under
 from akd.rig import Rig
 
 COLUMNS = (
-    "plan", "joints", "vertices", "bad edges", "pieces", "smallest angle °", "asymmetry", "weight error", "influences", "opposite weight",
-    "sole height", "smallest sole", "leg gap ℓ", "stretch",
+    "plan", "joints", "vertices", "bad edges", "pieces", "smallest angle °", "asymmetry", "weight error", "influences",
+    "opposite weight", "sole height", "smallest sole", "leg gap ℓ", "stretch",
 )
 """Stretch is the 99.5th percentile over edges in a pose with every joint bent by up to 0.4 radians about each axis."""
 
@@ -52,10 +52,11 @@ def worst(rigs: list[Rig]) -> tuple[str, ...]:
     stretch = [np.percentile(stretch_under(rig, random_pose(rig.skeleton, rng, 0.4)), 99.5) for rig in rigs]
     return (
         str(rigs[0].skeleton.joint_count), f"{min(f.vertices for f in found)}–{max(f.vertices for f in found)}",
-        str(max(f.bad_edges for f in found)), str(max(f.components for f in found)), f"{min(f.smallest_angle for f in found):.1f}",
-        f"{max(f.asymmetry for f in found):.0e}", f"{max(f.weight_error for f in found):.0e}", str(max(f.influences for f in found)),
-        f"{max(f.opposite_weight for f in found):.0e}", f"{max(f.sole_height for f in found):.0e}", str(min(f.smallest_sole for f in found)),
-        f"{min(f.leg_gap for f in found):.3f}", f"{max(stretch):.2f}",
+        str(max(f.bad_edges for f in found)), str(max(f.components for f in found)),
+        f"{min(f.smallest_angle for f in found):.1f}", f"{max(f.asymmetry for f in found):.0e}",
+        f"{max(f.weight_error for f in found):.0e}", str(max(f.influences for f in found)),
+        f"{max(f.opposite_weight for f in found):.0e}", f"{max(f.sole_height for f in found):.0e}",
+        str(min(f.smallest_sole for f in found)), f"{min(f.leg_gap for f in found):.3f}", f"{max(stretch):.2f}",
     )
 
 

@@ -21,7 +21,7 @@ from akd.skeleton import bone_frames
 
 BIPEDS = ("human", "child", "astronaut", "robot", "tyrannosaur", "ostrich", "chick")
 LEGS = dict.fromkeys(BIPEDS, 2) | {"ant": 6, "beetle": 6, "spider": 8}
-INDIVIDUALS = [(name, 0) for name in PLANS] + [(name, 7) for name in ("human", "dog", "chick", "spider")]
+INDIVIDUALS = [(name, 0) for name in PLANS] + [(name, 7) for name in ("dog", "spider")]
 
 
 @cache

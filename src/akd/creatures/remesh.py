@@ -180,7 +180,7 @@ def _may_merge(faces, u, v, border, ring_start, ring, seen, stamp):
         around_v += 1
         for corner in range(3):
             w = faces[f, corner]
-            if w == u or w == v:
+            if w in (u, v):
                 continue
             if seen[w] == stamp:
                 shared += 1

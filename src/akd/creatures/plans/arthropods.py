@@ -17,7 +17,7 @@ def _leg(
     x, y, z = hip
     ahead, out = np.sin(np.deg2rad(heading)), np.cos(np.deg2rad(heading))
     profile = (
-        (0.0, y, 1.15, "coxa"), (0.14, y + 0.12 * (knee - y), 1.0, "femur"), (0.3, 0.7 * knee + 0.3 * y, 1.15, ""),
+        (0.0, y, 0.95, "coxa"), (0.14, y + 0.12 * (knee - y), 0.95, "femur"), (0.3, 0.7 * knee + 0.3 * y, 1.15, ""),
         (0.46, knee, 0.85, "tibia"), (0.64, 0.62 * knee, 0.85, ""), (0.86, 0.16 * knee, 0.66, "tarsus"),
         (0.93, 0.6 * thick, 0.64, ""), (1.0, 0.35 * thick, 0.62, ""),
     )
@@ -107,16 +107,16 @@ SPIDER = Plan(
             S("", -16.6, 11, 0, 5.4, 4.8), S("", -20.4, 9.8, 0, 1.4),
         ), color="back", blend=0.5, tilt=8),
         Chain("head", "thorax", "head", (S("head", 4.5, 9.8, 0, 3.2, 2.6), S("", 7.2, 9.6, 0, 2.6, 2.2)), "head"),
-        Chain("fang", "head", "head", (S("*_fang", 8, 8.4, 1.4, 1.3), S("", 9.2, 6.6, 1.5, 1.1),
-            S("", 9.4, 5, 1.2, 0.6, None, "dark")), paired=True, blend=0.3),
-        Chain("palp", "head", "head", (S("", 7, 9, 2.6, 0.95), S("", 10.4, 9.6, 3.6, 0.85), S("", 13.4, 7.2, 3.6, 0.85),
-            S("", 14.4, 5.6, 3.4, 0.9)), paired=True, color="leg", blend=0.3),
+        Chain("fang", "head", "head", (S("*_fang", 7.8, 8.2, 1.4, 1.2), S("", 8.6, 6, 1.5, 1.0),
+            S("", 8.6, 4.4, 1.5, 0.6, None, "dark")), paired=True, blend=0.3),
+        Chain("palp", "head", "head", (S("", 7, 9, 2.0, 0.9), S("", 10.8, 9.8, 2.7, 0.85), S("", 13.8, 7.6, 2.7, 0.85),
+            S("", 14.8, 6, 2.6, 0.9)), paired=True, color="leg", blend=0.3),
         Chain("eye", "head", "head", (S("", 8.9, 11, 1.15, 0.95),), paired=True, color="eye", blend=0.15),
         Chain("side_eye", "head", "head", (S("", 8, 11.6, 2.6, 0.68),), paired=True, color="eye", blend=0.15),
-        _leg(1, "thorax", (3.6, 8.6, 3.0), 52, 21, 14.4, 1.15),
-        _leg(2, "thorax", (1.8, 8.5, 3.5), 18, 19, 14.0, 1.15),
-        _leg(3, "thorax", (-0.2, 8.5, 3.5), -18, 18, 13.6, 1.15),
-        _leg(4, "thorax", (-2.0, 8.6, 3.0), -52, 21, 14.4, 1.15),
+        _leg(1, "thorax", (4.5, 8.6, 2.6), 50, 21, 14.4, 1.15),
+        _leg(2, "thorax", (1.7, 8.5, 3.4), 17, 19, 14.0, 1.15),
+        _leg(3, "thorax", (-1.1, 8.5, 3.4), -17, 18, 13.6, 1.15),
+        _leg(4, "thorax", (-3.6, 8.6, 2.6), -50, 21, 14.4, 1.15),
     ),
     palettes=(
         {"coat": "#4a382c", "back": "#3a2a20", "leg": "#54402f", "mark": "#b5793f", "dark": "#14100d", "eye": "#0a0807"},

@@ -17,26 +17,26 @@ HUMAN = Plan(
         Chain("neck", "chest", "neck", (S("neck", -1, 145, 0, 5.2, 5.4),
             S("", 0.5, 153, 0, 4.9, 5.2)), "neck", color="skin", blend=0.4),
         Chain("head", "neck", "head", (
-            S("head", 1.6, 153.6, 0, 5.4, 7), S("", 2.2, 157, 0, 6.7, 8.6), S("", 1.6, 163, 0, 7.9, 9.6),
-            S("", 0.8, 169, 0, 7.8, 9.6),
-            S("", 0.2, 172.5, 0, 6, 7.8),
+            S("head", 1.6, 154, 0, 5.8, 7), S("", 2.2, 157.4, 0, 7.3, 8.6), S("", 1.6, 163, 0, 8.5, 9.6),
+            S("", 0.8, 168.4, 0, 8.3, 9.6),
+            S("", 0.2, 171.5, 0, 6.4, 7.8),
         ), "head", color="skin"),
         Chain("nose", "head", "head", (S("", 10.4, 163.5, 0, 0.9, 1.4),
             S("", 11.9, 160.8, 0, 1.4, 1.3)), color="skin", blend=0.6),
-        Chain("ear", "head", "head", (S("", 0.4, 162.5, 7.6, 1.3, 2.6),), paired=True, color="skin", blend=0.4),
+        Chain("ear", "head", "head", (S("", 0.4, 162.5, 8.2, 1.3, 2.6),), paired=True, color="skin", blend=0.4),
         Chain("hair", "head", "head", (
-            S("", -2, 161, 0, 7.8, 8.4), S("", -1.4, 168, 0, 8.7, 10.6), S("", -0.8, 173, 0, 7.6, 9.6),
-            S("", -0.6, 175.5, 0, 5, 6.4),
+            S("", -2, 161, 0, 8.2, 8.4), S("", -1.4, 167.5, 0, 9.3, 10.6), S("", -0.8, 172, 0, 8, 9.6),
+            S("", -0.6, 174, 0, 5.4, 6.6),
         ), color="hair", blend=0.12, chance=0.55),
         Chain("hair", "head", "head", (
             S("", -6.5, 138, 0, 6, 3.4), S("", -7.5, 146, 0, 8.6, 4.4), S("", -6, 156, 0, 9.2, 6),
-            S("", -2.4, 164, 0, 9, 9.2), S("", -1.2, 170, 0, 8.8, 10.6),
-            S("", -0.8, 174.5, 0, 6.6, 8.4),
+            S("", -2.4, 164, 0, 9.5, 9.2), S("", -1.2, 169, 0, 9.3, 10.6),
+            S("", -0.8, 173, 0, 6.8, 8.4),
         ), color="hair", blend=0.12, chance=0.4),
-        Chain("eye", "head", "head", (S("", 9.3, 164.6, 3.3, 1.75),), paired=True, color="white", blend=0.1),
-        Chain("pupil", "head", "head", (S("", 11, 164.6, 3.5, 1.0),), paired=True, color="eye", flesh=False),
-        Chain("brow", "head", "head", (S("", 11, 167.9, 1.9, 0.6),
-            S("", 9.6, 168.2, 5, 0.6)), paired=True, color="hair", flesh=False),
+        Chain("eye", "head", "head", (S("", 9.2, 164.6, 3.5, 1.65),), paired=True, color="white", blend=0.1),
+        Chain("pupil", "head", "head", (S("", 10.8, 164.6, 3.7, 0.95),), paired=True, color="eye", flesh=False),
+        Chain("brow", "head", "head", (S("", 10.6, 168.3, 2, 0.5),
+        S("", 8.8, 168, 5, 0.5)), paired=True, color="hair", flesh=False),
         Chain("mouth", "head", "head", (S("", 11.2, 157, 0, 0.8), S("", 10.2, 157.3, 2.3, 0.55)), color="lips", flesh=False),
         Chain("arm", "chest", "arm", (
             S("*_shoulder", -0.5, 139, 6, 6, 6), S("*_upper_arm", -0.5, 138, 17, 5.6), S("", -1, 128, 25, 4.7),
@@ -71,12 +71,12 @@ HUMAN = Plan(
         {"shirt": "#e07f9a", "trousers": "#d9d6cf", "shoes": "#8a5f9c"},
     ),
     traits={"leg": 0.06, "body": 0.06, "neck": 0.06, "head": 0.05, "girth": 0.14, "size": 0.1},
-    main_color="shirt",
+    typical={"head": 1.1, "limb": 1.04, "body": 0.97}, main_color="shirt",
 )
 
 CHILD = replace(
     HUMAN, name="child", traits=HUMAN.traits | {"girth": 0.1},
-    typical={"head": 1.3, "leg": 0.82, "body": 0.84, "arm": 0.78, "limb": 0.92, "girth": 0.9, "size": 0.74},
+    typical={"head": 1.38, "leg": 0.82, "body": 0.84, "arm": 0.78, "limb": 0.92, "girth": 0.9, "size": 0.74},
 )
 
 ASTRONAUT = replace(

@@ -71,6 +71,7 @@ FOX = replace(
             S("jaw", 45, 66, 0, 3.4, 2), S("", 52, 64, 0, 2.2, 1.3), S("", 58, 63.2, 0, 1.5, 1.0),
         ), color="belly"),
         Chain("nose", "head", "head", (S("", 62.4, 66.5, 0, 1.5, 1.3),), color="nose", blend=0.3),
+        Chain("eye", "head", "head", (S("", 47.8, 71.4, 4.6, 1.45),), paired=True, color="eye", blend=0.2),
         Chain("ear", "head", "ear", (
             S("*_ear", 40.5, 74, 4.4, 3.6, 1.6), S("", 39.5, 79.5, 5.6, 3, 1.2), S("", 39.5, 86.5, 6.4, 1.0, 0.9, "socks"),
         ), paired=True),

@@ -89,10 +89,10 @@ CROCODILE = Plan(
             S("", 128, 26.5, 0, 8, 4.2), S("", 134, 27, 0, 7.5, 4.6),
         ), "head"),
         Chain("jaw", "head", "head", (
-            S("jaw", 74, 22, 0, 13, 5), S("", 94, 19, 0, 10.5, 3.8), S("", 112, 16.5, 0, 8.2, 3.2), S("", 130, 15.5, 0, 6.4, 3),
+            S("jaw", 74, 22, 0, 13, 5), S("", 94, 18, 0, 10.5, 3.6), S("", 112, 15, 0, 8.2, 3), S("", 130, 13.5, 0, 6.4, 2.8),
         ), color="belly", blend=0.3),
-        *(Chain(f"tooth_{i}", "head", "head", (S("", x, 24.5, z, 1.9),
-            S("", x, 20.8, z, 1.2)), paired=True, color="teeth", blend=0.2)
+        *(Chain(f"tooth_{i}", "head", "head", (S("", x, 24.5, z, 1.8),
+        S("", x, 22, z, 1.0)), paired=True, color="teeth", blend=0.2)
           for i, (x, z) in enumerate(((98, 10), (107, 8.6), (116, 7.4), (125, 6.4), (133, 4.4)))),
         Chain("brow", "head", "head", (S("", 82, 37, 7.5, 4.5, 4.5),), paired=True, blend=0.7),
         Chain("eye", "head", "head", (S("", 85, 39, 8.8, 3),), paired=True, color="iris", blend=0.1),
