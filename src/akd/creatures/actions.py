@@ -21,8 +21,8 @@ BOW = 0.22
 """How far shoulders are lowered for a short neck [rad]."""
 HANGING = -1.7
 """No head hangs steeper than this: it would look back between the legs [rad]."""
-LARGEST_SITTER = 0.75
-"""Animals with longer legs than this do not sit like dogs [m]: horses and elephants cannot."""
+SITTING_FOOT = 0.12
+"""Animals with shorter hind feet than this do not sit like dogs [ℓ]: they stand on hooves."""
 
 
 def idle(body: Puppet, cue: Cue) -> Choreography:
@@ -147,9 +147,10 @@ def _folds(body: Puppet) -> bool:
 
 
 def _sits(body: Puppet) -> bool:
-    if len(body.feet) != 4 or not body.pairs or body.rig.leg_metres > LARGEST_SITTER:
+    if len(body.feet) != 4 or not body.pairs:
         return False
-    return all(foot.leg.shortest < 0.55 and not foot.leg.sprawls for foot in body.feet if foot.order == 1)
+    hind = [foot for foot in body.feet if foot.order == 1]
+    return all(foot.leg.shortest < 0.55 and not foot.leg.sprawls and foot.length >= SITTING_FOOT for foot in hind)
 
 
 def _grazes(body: Puppet) -> bool:
@@ -166,7 +167,7 @@ ACTIONS: dict[str, Action] = {
         Action("look", lasting(3.2), _looks, "a neck or head", look),
         Action("turn", lasting(0.9), _turns, "two, four, six or eight legs in pairs", turn),
         Action("crouch", lasting(2.4), _folds, "legs with knees", crouch),
-        Action("sit", lasting(3.6), _sits, "four legs under the body, the hind ones able to fold, and a body no larger than a bear's", sit),
+        Action("sit", lasting(3.6), _sits, "four legs under the body, the hind ones on paws and able to fold", sit),
         Action("eat", lasting(4.0), _grazes, "a neck that reaches for the ground", eat),
         JUMP,
         *FIGHTS,

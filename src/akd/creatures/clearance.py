@@ -26,8 +26,8 @@ def clear_ground(puppet: Puppet, root: Vectors, turns: Turns) -> Vectors:
     if depth.max() <= 0:
         return root
     owner = puppet.point_owner[points]
-    hanging = {joint for chain in puppet.appendages for joint in chain}
-    trunk = np.array([joint not in hanging for joint in owner])
+    hangs = np.any([puppet.skeleton.is_ancestor[chain[0]] for chain in puppet.appendages], axis=0) if puppet.appendages else None
+    trunk = np.ones(len(owner), bool) if hangs is None else ~hangs[owner]
     if trunk.any():
         root = root + np.array([0.0, 1.0, 0.0]) * np.maximum(depth[:, trunk].max(1), 0.0)[:, None]
     for chain in puppet.appendages:

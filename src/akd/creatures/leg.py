@@ -71,6 +71,11 @@ class Leg:
     def shortest(self) -> float:
         return float(self._table[1][-1])
 
+    @property
+    def is_stiff(self) -> bool:
+        """Has it no knee to speak of?"""
+        return self.longest - self.shortest < 0.1 * self.longest
+
     def reach(self, target: Float[np.ndarray, "frame 3"]) -> Reach:
         """Put the foot joint at the target, a vector from the hip in the axes of the hip's parent."""
         amount, length = self._table
@@ -175,7 +180,17 @@ def _fold_signs(
         nearest = known[np.argmin(np.abs(known - k))] if known.size else None
         flips = 1.0 if sprawls else -1.0
         signs[k] = default[k] if nearest is None else signs[nearest] * flips ** abs(int(k - nearest))
-    return signs * hinge
+    return _without_fetlocks(signs * hinge) if not sprawls else signs * hinge
+
+
+def _without_fetlocks(signs: Float[np.ndarray, " hinge"]) -> Float[np.ndarray, " hinge"]:
+    """A hinge bent the same way as the one before it is a fetlock: it gives way under weight but does not fold the leg."""
+    out, before = signs.copy(), 0.0
+    for k, sign in enumerate(signs):
+        if sign and sign == before:
+            out[k] = 0.0
+        before = out[k] or before
+    return out
 
 
 def _aimed(line: Float[np.ndarray, "frame 3"], reference: Float[np.ndarray, " 3"]) -> Float[np.ndarray, "frame 3 3"]:

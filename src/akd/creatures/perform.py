@@ -72,6 +72,8 @@ def perform(puppet: Puppet, choreography: Choreography, fps: float) -> Motion:
         _reach(puppet, root, turns, targets)
         targets = _corrected(puppet, root, turns, targets)
         _reach(puppet, root, turns, targets)
+    if any(foot.leg.is_stiff for foot in puppet.feet):
+        root = _settled(puppet, root, turns, choreography.footing)
     return _motion(skeleton, root, turns, fps)
 
 
@@ -178,6 +180,13 @@ def _raised(puppet: Puppet, root: Vectors, turns: Turns, targets: list[_Target])
         least = np.sqrt(np.maximum(foot.leg.shortest**2 - np.square(away[:, [0, 2]]).sum(-1), 0.0))
         lift = np.maximum(lift, np.where(least > 0, least - away[:, 1], 0.0) * (len(foot.leg.chain) > 2))
     return root + np.array([0.0, 1.0, 0.0]) * lift[:, None]
+
+
+def _settled(puppet: Puppet, root: Vectors, turns: Turns, footing: Footing) -> Vectors:
+    """The root at the height where the lowest foot stands: over legs that cannot fold a body rises and falls like compasses."""
+    rotation, position = stage_turns(puppet.skeleton, root, turns)
+    lowest = np.stack([skinned(puppet.rig, foot.outline, rotation, position)[..., 1].min(1) for foot in puppet.feet if foot.outline.size])
+    return root + np.array([0.0, 1.0, 0.0]) * (footing.place[..., 1].min(1) - lowest.min(0))[:, None]
 
 
 def _effector(foot: Foot, target: _Target) -> Vectors:

@@ -13,6 +13,8 @@ from akd.skeleton import Kind, Limb, Skeleton
 
 SOLE_SHARE = 0.3
 """A joint that moves at least this share of the sole carries the foot: heel and ball belong to the ankle, a paw to the toe."""
+SOLE_THICKNESS = 0.03
+"""Vertices of a leg this near to its lowest touch the ground [ℓ]."""
 SOLE_SAMPLES = 32
 """Vertices of a sole that are looked at besides those on its outline: toes that bend make new lowest points."""
 LOW = 0.25
@@ -111,12 +113,13 @@ class Puppet:
 
     @cached_property
     def appendages(self) -> tuple[tuple[int, ...], ...]:
-        """Chains that can be lifted off the ground by bending: neck with head, what hangs off the head, tails."""
+        """Chains that can be lifted off the ground by bending: neck with head, what hangs off the head, tails, arms."""
         head = {joint for limb in self.skeleton.limbs if limb.kind == "head" for joint in limb.joints} - set(self.neck)
         branches = [[joint] for joint in sorted(head) if self.skeleton.parents[joint] not in head]
         for branch in branches:
             branch += [joint for joint in sorted(head) if joint not in branch and self.skeleton.is_ancestor[branch[0], joint]]
-        return tuple(chain for chain in (self.neck, *map(tuple, branches), *self.tails) if chain)
+        arms = [(arm.upper,) for arm in self.arms]
+        return tuple(chain for chain in (self.neck, *map(tuple, branches), *self.tails, *arms) if chain)
 
     @cached_property
     def trunk_points(self) -> Int[np.ndarray, " point"]:
@@ -168,7 +171,7 @@ def _strings(rig: Rig) -> Puppet:
 def _foot(rig: Rig, limb: Limb, number: int) -> Foot:
     skeleton, vertices = rig.skeleton, rig.mesh.vertices
     sole = _sole(rig, limb, number)
-    carried = rig.weights[sole].mean(0) if sole.size else np.eye(skeleton.joint_count)[limb.tip]
+    carried = _carried(rig, limb, sole)
     chain = main_chain(skeleton, limb)
     share = carried[chain]
     foot = chain[int(np.argmax(share >= min(SOLE_SHARE, share.max())))]
@@ -189,7 +192,16 @@ def _sole(rig: Rig, limb: Limb, number: int) -> Int[np.ndarray, " sole"]:
         return rig.soles[number]
     own = np.flatnonzero(rig.weights[:, list(limb.joints)].sum(1) > 0.5)
     height = rig.mesh.vertices[own, 1]
-    return own[height < height.min() + 0.03] if own.size else own
+    return own[height < height.min() + SOLE_THICKNESS] if own.size else own
+
+
+def _carried(rig: Rig, limb: Limb, sole: Int[np.ndarray, " sole"]) -> Float[np.ndarray, " joint"]:
+    """The share of what touches the ground at rest that each joint moves; heels count, even if the sole patch leaves them out."""
+    if not sole.size:
+        return np.eye(rig.skeleton.joint_count)[limb.tip]
+    height = rig.mesh.vertices[:, 1]
+    touches = (rig.weights[:, list(limb.joints)].sum(1) > 0.5) & (height < height[sole].min() + SOLE_THICKNESS)
+    return rig.weights[np.union1d(np.flatnonzero(touches), sole)].mean(0)
 
 
 def _outline(rig: Rig, limb: Limb, joints: tuple[int, ...], sole: Int[np.ndarray, " sole"]) -> Int[np.ndarray, " point"]:

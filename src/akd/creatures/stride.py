@@ -13,6 +13,8 @@ SMALLEST_LEG = 0.12
 """Shorter legs step as if they were this long [m]: a beetle's own rhythm is too quick for a film camera."""
 DEEPEST = 0.12
 """A stride is shortened rather than let the body sink further than this [ℓ]."""
+STIFF = 0.3
+"""A leg without a knee swings this far to both sides, as a share of its length: further, and the body would bob wildly."""
 SHORTEST = 0.1
 """Half of stance is never shorter than this [ℓ]: it would not look like going."""
 QUICKEST = 0.12
@@ -108,6 +110,8 @@ def _half_stance(body: Puppet, foot: Foot, gait: Gait) -> float:
     rest, leg = body.skeleton.positions, foot.leg
     away = (foot.centre if len(leg.chain) == 1 else rest[leg.foot]) - rest[leg.hip]
     height = max(-away[1] - DEEPEST - gait.crouch, 0.0)
+    if leg.is_stiff:
+        return STIFF * leg.longest
     half = np.sqrt(max(leg.longest**2 - height**2 - away[2] ** 2, 0.0)) - 0.7 * abs(away[0])
     return float(min(half, 0.6 * abs(away[2]) + 0.1) if leg.sprawls else half)
 
