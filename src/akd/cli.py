@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -153,7 +153,7 @@ def creature(
     for message in shown.messages:
         console.print(f"· {message}")
     target = out or Path(f"{shown.rig.name.replace(' ', '-')}-{shown.gait}.glb")
-    for path in showing.write_creature(shown, target, sheet=sheet, preview=preview, force=force):
+    for path in showing.write_creature(shown, target, sheet=sheet, preview=preview, force=force, watch=_watched):
         console.print(f"Wrote {path}")
 
 
@@ -192,7 +192,9 @@ def demo(*, out: Path = Path("runs/demo")) -> None:
 
     console = _console()
     shown = showing.make_creature("a brown dog", gait="walk", seed=0, cycles=2)
-    for path in showing.write_creature(shown, out / "dog.glb", sheet=out / "dog.png", preview=out / "dog.mp4", force=True):
+    for path in showing.write_creature(
+        shown, out / "dog.glb", sheet=out / "dog.png", preview=out / "dog.mp4", force=True, watch=_watched
+    ):
         console.print(f"Wrote {path}")
     console.print("Open the .glb in Blender, Godot, Unity or Unreal, or look at the .png.")
 
@@ -250,6 +252,12 @@ def _progress(items: list, what: str, *, quiet: bool):
     from rich.progress import track
 
     return items if quiet else track(items, description=what, transient=True)
+
+
+def _watched(frames: Iterable, count: int) -> Iterable:
+    from rich.progress import track
+
+    return track(frames, total=count, description="drawing the preview", transient=True)
 
 
 def _print_json(value: object) -> None:

@@ -1,8 +1,11 @@
 """Characters of our own, moving, as files to open and pictures to look at."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from akd.assets import save_animation, write_new
 from akd.creatures.captions import action_from_prompt
@@ -34,10 +37,14 @@ def make_creature(prompt: str, *, gait: str | None, seed: int, cycles: int) -> S
 
 
 def write_creature(
-    shown: Shown, out: Path, *, sheet: Path | None = None, preview: Path | None = None, force: bool = False
-) -> list[Path]:
-    """Write the animated GLB, and a sheet of frames and a video if wanted; returns what was written."""
-    from akd.files.video import contact_sheet, every, write_picture, write_video
+    shown: Shown, out: Path, *, sheet: Path | None = None, preview: Path | None = None, force: bool = False,
+    watch: Callable[[Iterable, int], Iterable] = lambda frames, count: frames,
+) -> list[Path]:  # fmt: skip
+    """Write the animated GLB, and a sheet of frames and a video if wanted; returns what was written.
+
+    ``watch`` is handed the frames of the video and their number, to show how far it is.
+    """
+    from akd.files.video import contact_sheet, write_picture, write_video
     from akd.render.preview import PreviewSettings, preview_frames
 
     pictures = [path for path in (sheet, preview) if path is not None]
@@ -45,17 +52,18 @@ def write_creature(
         write_new(path, force=force)
     save_animation(shown.rig, shown.motion, out, name=shown.gait, force=force)
     if sheet is not None:
-        small = preview_frames(shown.rig, _some_frames(shown.motion), PreviewSettings(width=320, height=240))
-        write_picture(sheet, contact_sheet(every(small, SHEET_FRAMES), columns=4))
+        frames = preview_frames(shown.rig, _some_frames(shown.motion), PreviewSettings(width=320, height=240))
+        write_picture(sheet, contact_sheet(torch.stack(list(frames)), columns=4))
     if preview is not None:
-        write_video(preview, preview_frames(shown.rig, shown.motion), shown.motion.fps)
+        pictures_of_motion = watch(preview_frames(shown.rig, shown.motion), shown.motion.frame_count)
+        write_video(preview, pictures_of_motion, shown.motion.fps)
     return [out, *pictures]
 
 
 def _some_frames(motion: Motion) -> Motion:
     """As many frames as a sheet shows, evenly spread."""
-    step = max(1, motion.frame_count // SHEET_FRAMES)
-    return Motion(motion.pose[::step], motion.fps / step)
+    chosen = torch.linspace(0, motion.frame_count - 1, min(SHEET_FRAMES, motion.frame_count)).round().long()
+    return Motion(motion.pose[chosen], motion.fps * len(chosen) / motion.frame_count)
 
 
 def creature_table() -> Any:
