@@ -1,6 +1,6 @@
 """The embedded prior's networks: CogVideoX's own classes, small.
 
-Random numbers while training are drawn for a 17 × 64 × 64 film: latents of 5 × 8 × 8 cells and 12 channels, 80 tokens.
+A film of 17 × 64 × 64 becomes latents of 5 × 8 × 8 cells with 12 channels, which are 80 tokens.
 """
 
 from typing import TYPE_CHECKING
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import torch
 
 if TYPE_CHECKING:
-    from diffusers import AutoencoderKLCogVideoX, CogVideoXTransformer3DModel
+    from diffusers import AutoencoderKLCogVideoX, CogVideoXDDIMScheduler, CogVideoXPipeline, CogVideoXTransformer3DModel
+    from transformers import T5EncoderModel
 
 LATENT_CHANNELS = 12
 """Eight lose the far legs where four frames share one cell."""
@@ -16,6 +17,7 @@ VAE_CHANNELS = (8, 16, 32, 64)
 """Doubling the last is nearly free, since the cost lies in the large pictures."""
 TEXT_TOKENS = 24
 """Longest caption, in words."""
+TEXT_WIDTH = 64
 
 
 def small_vae(seed: int = 0) -> "AutoencoderKLCogVideoX":
@@ -27,3 +29,47 @@ def small_vae(seed: int = 0) -> "AutoencoderKLCogVideoX":
         block_out_channels=VAE_CHANNELS, latent_channels=LATENT_CHANNELS, layers_per_block=1, norm_num_groups=8,
         temporal_compression_ratio=4, sample_height=64, sample_width=64, scaling_factor=1.0,
     )  # fmt: skip
+
+
+def small_transformer(seed: int = 0) -> "CogVideoXTransformer3DModel":
+    """3.3 M parameters, 80 tokens of a film; positions are fixed waves, as in the 2B model."""
+    from diffusers.models.transformers.cogvideox_transformer_3d import CogVideoXTransformer3DModel
+
+    torch.manual_seed(seed)
+    return CogVideoXTransformer3DModel(
+        num_attention_heads=4, attention_head_dim=32, num_layers=8, time_embed_dim=128, in_channels=LATENT_CHANNELS,
+        out_channels=LATENT_CHANNELS, text_embed_dim=TEXT_WIDTH, max_text_seq_length=TEXT_TOKENS, patch_size=2, sample_width=8,
+        sample_height=8, sample_frames=17, temporal_compression_ratio=4, spatial_interpolation_scale=1.0,
+    )  # fmt: skip
+
+
+def small_text_encoder(vocabulary: int, seed: int = 0) -> "T5EncoderModel":
+    """Two layers, trained together with the transformer: its captions need little grammar."""
+    from transformers import T5Config, T5EncoderModel
+
+    torch.manual_seed(seed)
+    config = T5Config(
+        vocab_size=vocabulary, d_model=TEXT_WIDTH, d_kv=16, d_ff=2 * TEXT_WIDTH, num_layers=2, num_heads=4, dropout_rate=0.0,
+        feed_forward_proj="gated-gelu", relative_attention_num_buckets=16, relative_attention_max_distance=32,
+    )  # fmt: skip
+    return T5EncoderModel(config)
+
+
+def small_scheduler() -> "CogVideoXDDIMScheduler":
+    """CogVideoX's own noise: v-prediction, no signal at all at the last step."""
+    from diffusers.schedulers.scheduling_ddim_cogvideox import CogVideoXDDIMScheduler
+
+    return CogVideoXDDIMScheduler(
+        prediction_type="v_prediction", rescale_betas_zero_snr=True, timestep_spacing="trailing", snr_shift_scale=1.0,
+        clip_sample=False, set_alpha_to_one=True,
+    )  # fmt: skip
+
+
+def small_pipeline(seed: int = 0) -> "CogVideoXPipeline":
+    """All parts with random weights."""
+    from diffusers.pipelines.cogvideo.pipeline_cogvideox import CogVideoXPipeline
+
+    from akd.prior.words import caption_tokenizer
+
+    tokenizer = caption_tokenizer()
+    return CogVideoXPipeline(tokenizer, small_text_encoder(len(tokenizer), seed), small_vae(seed), small_transformer(seed), small_scheduler())

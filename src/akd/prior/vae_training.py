@@ -1,15 +1,27 @@
-"""Training the small autoencoder: on crops first, which cost a quarter as much per pixel, then on whole pictures."""
+"""Training the small autoencoder: the encoder first, then the decoder.
 
-from dataclasses import dataclass
+Distillation only ever encodes, and the transformer lives on latents, so the encoder comes first and is then left alone. It is
+trained against a stand-in decoder that works on latent cells and costs almost nothing, a quarter of the whole; that also makes for latents
+from which a picture follows by simple means, which a small transformer can learn. The real decoder, only needed to look
+at samples, is trained afterwards on those latents, and can be trained further at any time.
+"""
+
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from akd.prior.cache import ClipCache, read_cache
-from akd.prior.embedded import small_vae
+from akd.prior.embedded import LATENT_CHANNELS, small_vae
 from akd.prior.training import Trainee, TrainingConfig, train
+
+if TYPE_CHECKING:
+    from diffusers import AutoencoderKLCogVideoX
+
+Videos = Float[Tensor, "clip 3 frame height width"]
 
 LIMB_WEIGHT = 3.0
 """Extra weight of fully saturated pixels: in the marker look those are the limbs, which are few and must not be lost."""
@@ -29,76 +41,144 @@ class VaeTraining:
     held_out: Path
     """Folder of clips that only judge."""
     folder: Path
-    """Where state and log go."""
-    training: TrainingConfig = TrainingConfig(steps=6000, learning_rate=2e-3)
+    """Where state and log go: ``encoder/`` and ``decoder/`` below it."""
+    encoder: TrainingConfig = field(default_factory=lambda: TrainingConfig(steps=3000, learning_rate=2e-3))
+    decoder: TrainingConfig = field(default_factory=lambda: TrainingConfig(steps=3000, learning_rate=2e-3))
     batch: int = 4
     crop: int = 32
-    """Side of the crops [px]."""
+    """Side of the crops [px]; per pixel they cost a third of whole pictures."""
     frames: int = 9
     """Frames of a crop."""
-    whole: float = 0.1
-    """Share of the steps, spread evenly, that see one whole clip instead of crops."""
+    whole_every: int = 6
+    """Each so many steps see one whole clip instead of crops."""
 
 
-def train_vae(config: VaeTraining) -> Trainee:
-    """Train the autoencoder, or go on."""
-    torch.set_num_threads(config.training.threads)
-    clips, held = read_cache(config.cache), read_cache(config.held_out)
-    every = round(1 / config.whole)
+class CellDecoder(nn.Module):
+    """Stand-in decoder: every latent cell says its 4 × 8 × 8 pixels, knowing its neighbours."""
 
-    def loss(vae: nn.Module, step: int, randomness: torch.Generator) -> tuple[Float[Tensor, ""], dict[str, float]]:
+    def __init__(self, width: int = 96) -> None:
+        super().__init__()
+        self.enter = nn.Conv3d(LATENT_CHANNELS, width, 3, padding=1)
+        self.mix = nn.Conv3d(width, width, 3, padding=1)
+        self.paint = nn.Conv3d(width, 3 * 4 * 8 * 8, 1)
+        self.direct = nn.Conv3d(LATENT_CHANNELS, 3 * 4 * 8 * 8, 1)
+
+    def forward(self, latents: Float[Tensor, "clip channel cell row column"]) -> Videos:
+        """Pictures; the first cell in time holds one frame only."""
+        hidden = nn.functional.silu(self.enter(latents))
+        hidden = hidden + nn.functional.silu(self.mix(hidden))
+        pixels = (self.paint(hidden) + self.direct(latents)).unflatten(1, (3, 4, 8, 8))
+        return pixels.permute(0, 1, 5, 2, 6, 3, 7, 4).flatten(6, 7).flatten(4, 5).flatten(2, 3)[:, :, 3:]
+
+
+class EncoderSchool(nn.Module):
+    """The encoder and its stand-in decoder."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self.vae = small_vae(seed)
+        self.vae.decoder.requires_grad_(False)
+        self.cells = CellDecoder()
+
+
+def train_vae(config: VaeTraining) -> "AutoencoderKLCogVideoX":
+    """Train encoder and decoder, or go on; the averaged weights."""
+    vae = train_encoder(config)
+    return train_decoder(config, vae)
+
+
+def train_encoder(config: VaeTraining) -> "AutoencoderKLCogVideoX":
+    """Train the encoder, or go on."""
+    held = read_cache(config.held_out)
+
+    def loss(school: nn.Module, videos: Videos, randomness: torch.Generator) -> tuple[Tensor, dict[str, float]]:
+        assert isinstance(school, EncoderSchool)
+        posterior = school.vae.encode(videos).latent_dist
+        noise = torch.randn(posterior.mean.shape, generator=randomness)
+        seen = school.cells(posterior.mean + posterior.std * noise)
+        kl = posterior.kl().sum() / posterior.mean.numel()
+        return picture_loss(seen, videos) + KL_WEIGHT * kl, {"kl": float(kl.detach()), "psnr_seen": psnr(seen, videos)}
+
+    def watch(trainee: Trainee) -> dict[str, float]:
+        school = EncoderSchool(0)
+        school.load_state_dict(school.state_dict() | trainee.average)
+        return {"psnr": held_out_psnr(lambda video: school.cells(school.vae.encode(video).latent_dist.mean), held)}
+
+    school = EncoderSchool(config.encoder.seed)
+    trainee = train(school, _on_clips(config, loss), config.encoder, config.folder / "encoder", watch=watch, watch_every=200)
+    trainee.use_average()
+    return school.vae
+
+
+def train_decoder(config: VaeTraining, vae: "AutoencoderKLCogVideoX") -> "AutoencoderKLCogVideoX":
+    """Train the decoder of a finished encoder, or go on."""
+    held = read_cache(config.held_out)
+    vae.encoder.requires_grad_(False)
+    vae.decoder.requires_grad_(True)
+
+    def loss(network: nn.Module, videos: Videos, randomness: torch.Generator) -> tuple[Tensor, dict[str, float]]:
+        with torch.no_grad():
+            latents = vae.encode(videos).latent_dist.mean
+        seen = vae.decode(latents).sample
+        return picture_loss(seen, videos), {"psnr_seen": psnr(seen, videos)}
+
+    def watch(trainee: Trainee) -> dict[str, float]:
+        judge = small_vae()
+        judge.load_state_dict(vae.state_dict() | trainee.average)
+        return {"psnr": held_out_psnr(lambda video: judge.decode(judge.encode(video).latent_dist.mean).sample, held)}
+
+    trainee = train(vae, _on_clips(config, loss), config.decoder, config.folder / "decoder", watch=watch, watch_every=200)
+    trainee.use_average()
+    return vae
+
+
+def _on_clips(config: VaeTraining, loss):  # type: ignore[no-untyped-def]
+    """A loss on videos as a loss on steps."""
+    clips = read_cache(config.cache)
+
+    def on_step(network: nn.Module, step: int, randomness: torch.Generator) -> tuple[Tensor, dict[str, float]]:
         nonlocal clips
         if step % RESCAN == 0:
             clips = read_cache(config.cache)
-        videos = whole_clip(clips, randomness) if step % every == every - 1 else crops(clips, config, randomness)
-        return reconstruction_loss(vae, videos, randomness)
+        whole = step % config.whole_every == config.whole_every - 1
+        return loss(network, whole_clip(clips, randomness) if whole else crops(clips, config, randomness), randomness)
 
-    def watch(trainee: Trainee) -> dict[str, float]:
-        vae = small_vae()
-        vae.load_state_dict(vae.state_dict() | trainee.average)
-        return {"psnr": reconstruction_psnr(vae, held, 8)}
-
-    return train(small_vae(config.training.seed), loss, config.training, config.folder, watch=watch, watch_every=200)
+    return on_step
 
 
-def reconstruction_loss(
-    vae: nn.Module, videos: Float[Tensor, "clip 3 frame height width"], randomness: torch.Generator
-) -> tuple[Float[Tensor, ""], dict[str, float]]:
-    """Weighted absolute error of pixels and of their differences, and a little pull of the latents toward the unit normal."""
-    posterior = vae.encode(videos).latent_dist
-    noise = torch.randn(posterior.mean.shape, generator=randomness)
-    seen = vae.decode(posterior.mean + posterior.std * noise).sample
+def picture_loss(seen: Videos, videos: Videos) -> Float[Tensor, ""]:
+    """Absolute error of pixels, and of their differences in time, height and width; limbs weigh more."""
     weight = 1 + LIMB_WEIGHT * (videos.amax(1, keepdim=True) - videos.amin(1, keepdim=True)) / 2
     error = seen - videos
-    pixels = (weight * error.abs()).mean()
-    edges = sum((weight.narrow(axis, 1, error.shape[axis] - 1) * error.diff(dim=axis).abs()).mean() for axis in (2, 3, 4)) / 3
-    kl = posterior.kl().sum() / posterior.mean.numel()
-    total = pixels + EDGE_WEIGHT * edges + KL_WEIGHT * kl
-    return total, {"l1": float(error.detach().abs().mean()), "kl": float(kl.detach())}
+    edges = [(weight.narrow(axis, 1, error.shape[axis] - 1) * error.diff(dim=axis).abs()).mean() for axis in (2, 3, 4)]
+    return (weight * error.abs()).mean() + EDGE_WEIGHT * torch.stack(edges).mean()
 
 
 @torch.no_grad()
-def reconstruction_psnr(vae: nn.Module, held: ClipCache, count: int) -> float:
-    """Mean peak signal-to-noise ratio of clips, evenly taken from a cache [dB]."""
-    values = []
-    for index in torch.linspace(0, len(held) - 1, count).long().tolist():
-        video = to_network(held.video(index)[None])
-        seen = vae.decode(vae.encode(video).latent_dist.mean).sample.clamp(-1, 1)
-        values.append(-10 * torch.log10(((seen - video) / 2).square().mean()))
-    return float(torch.stack(values).mean())
+def psnr(seen: Videos, videos: Videos) -> float:
+    """Peak signal-to-noise ratio [dB]."""
+    return float(-10 * torch.log10(((seen.clamp(-1, 1) - videos) / 2).square().mean()))
 
 
-def to_network(videos: Tensor) -> Float[Tensor, "clip 3 frame height width"]:
+@torch.no_grad()
+def held_out_psnr(reconstruct, held: ClipCache, count: int = 8) -> float:  # type: ignore[no-untyped-def]
+    """Mean over clips taken evenly from a cache [dB]."""
+    indices = torch.linspace(0, len(held) - 1, count).long().tolist()
+    videos = [to_network(held.video(index)[None]) for index in indices]
+    return sum(psnr(reconstruct(video), video) for video in videos) / count
+
+
+def to_network(videos: Tensor) -> Videos:
     """Byte pictures, colours last, as the network takes them: −1 to 1, colours first."""
     return videos.permute(0, 4, 1, 2, 3).float() / 127.5 - 1
 
 
-def whole_clip(clips: ClipCache, randomness: torch.Generator) -> Float[Tensor, "1 3 frame height width"]:
+def whole_clip(clips: ClipCache, randomness: torch.Generator) -> Videos:
     """One clip."""
     return to_network(clips.video(_draw(len(clips), randomness))[None])
 
 
-def crops(clips: ClipCache, config: VaeTraining, randomness: torch.Generator) -> Float[Tensor, "clip 3 frame height width"]:
+def crops(clips: ClipCache, config: VaeTraining, randomness: torch.Generator) -> Videos:
     """Pieces of clips, cut at multiples of 8 pixels and 4 frames, as the latent cells are."""
     pieces = []
     for _ in range(config.batch):

@@ -1,0 +1,54 @@
+"""HunyuanVideo: guidance is an input of the network. Predicts flow."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from akd.prior.family import Family, Grid, Pixels, Text, mean_of
+from akd.prior.schedule import Latents, NoiseSchedule
+from akd.render.film_settings import FilmSettings
+
+EMBEDDED_GUIDANCE = 1.0
+"""The guidance that is fed to the network: ours comes on top, as classifier-free guidance with a negative sentence."""
+
+
+class HunyuanVideo(Family):
+    pipeline_class = "HunyuanVideoPipeline"
+
+    def __init__(self, pipe: Any) -> None:
+        super().__init__(pipe)
+        pipe.vae.enable_gradient_checkpointing()
+
+    @property
+    def grid(self) -> Grid:
+        return Grid(self.pipe.vae_scale_factor_spatial * self.pipe.transformer.config.patch_size, 1, self.pipe.vae_scale_factor_temporal)
+
+    @property
+    def film(self) -> FilmSettings:
+        return FilmSettings(width=960, height=544, frames=61, fps=24.0, look="natural")
+
+    @property
+    def squeeze(self) -> tuple[int, int, int]:
+        config = self.pipe.vae.config
+        return config.latent_channels, self.pipe.vae_scale_factor_temporal, self.pipe.vae_scale_factor_spatial
+
+    def schedule(self) -> NoiseSchedule:
+        config = self.pipe.scheduler.config
+        return NoiseSchedule("flow", None, config.num_train_timesteps, config.get("shift") or 1.0)
+
+    def embed(self, text: str) -> Text:
+        embedded, pooled, mask = self.pipe.encode_prompt(text)
+        return {"encoder_hidden_states": embedded, "pooled_projections": pooled, "encoder_attention_mask": mask}
+
+    def encode(self, video: Pixels) -> Latents:
+        return mean_of(self.pipe.vae.encode(video).latent_dist.parameters) * self.pipe.vae.config.scaling_factor
+
+    def decode(self, latents: Latents) -> Pixels:
+        return self.pipe.vae.decode(latents / self.pipe.vae.config.scaling_factor).sample
+
+    def predict(self, z_t: Latents, time: Tensor, text: Text) -> Latents:
+        guidance = None
+        if self.pipe.transformer.config.guidance_embeds:
+            guidance = torch.full_like(time, EMBEDDED_GUIDANCE * 1000, dtype=z_t.dtype)
+        return self.pipe.transformer(z_t, timestep=time.to(z_t.dtype), guidance=guidance, return_dict=False, **text)[0]

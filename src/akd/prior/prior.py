@@ -1,0 +1,129 @@
+"""The video prior: what distillation needs of a video model, whichever it is.
+
+    prior = load_prior("embedded")
+    z = prior.encode(video)                     # with gradient
+    text = prior.embed("a dog walking")         # cached
+    level = prior.schedule.level(t)
+    z_t = add_noise(z.detach(), noise, level)
+    guess = prior.denoise(z_t, t, text, prior.embed(""), guidance=5.0)
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from akd.errors import AkdError
+from akd.prior.family import Family, Text
+from akd.prior.schedule import Guess, Latents, Level, add_noise, guide
+from akd.render.film_settings import FilmSettings
+
+__all__ = ["Guess", "LatentShape", "Level", "VideoPrior", "add_noise", "guide"]
+
+
+class LatentShape(NamedTuple):
+    """Size of one video's latents."""
+
+    channel: int
+    frame: int
+    row: int
+    column: int
+
+
+class VideoPrior:
+    """A video model, frozen."""
+
+    def __init__(self, family: Family, film: FilmSettings | None = None) -> None:
+        self.family = family
+        self.film = film or family.film
+        """How to film for it."""
+        self.schedule = family.schedule()
+        """Its noise, and what it predicts."""
+        self._sentences: dict[str, Text] = {}
+        for part in (family.network, family.pipe.vae):
+            part.requires_grad_(False).eval()
+
+    @property
+    def device(self) -> torch.device:
+        return self.family.pipe._execution_device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.family.network.dtype
+
+    def check_film(self, frames: int, height: int, width: int) -> None:
+        """Refuse a film that the model cannot take, and name the nearest that it can."""
+        nearest = self.family.grid.nearest(frames, height, width)
+        if (frames, height, width) != nearest:
+            raise AkdError(
+                f"This prior cannot take {frames} frames of {width} × {height} pixels; the nearest that fits is"
+                f" {nearest[0]} frames of {nearest[2]} × {nearest[1]}."
+            )
+
+    @torch.no_grad()
+    def embed(self, text: str) -> Text:
+        """A sentence as the network takes it; each is read once."""
+        if text not in self._sentences:
+            self._sentences[text] = {name: part.detach() for name, part in self.family.embed(text).items()}
+        return self._sentences[text]
+
+    def encode(self, video: Float[Tensor, "batch frame height width 3"]) -> Latents:
+        """Latents of videos with colours in 0 to 1, differentiable, in float32."""
+        self.check_film(*video.shape[1:4])
+        pixels = (video.permute(0, 4, 1, 2, 3) * 2 - 1).to(self.device, self.family.pipe.vae.dtype)
+        return self.family.encode(pixels).float()
+
+    @torch.no_grad()
+    def decode(self, latents: Latents) -> Float[Tensor, "batch frame height width 3"]:
+        """Videos of latents."""
+        pixels = self.family.decode(latents.to(self.device, self.family.pipe.vae.dtype)).float()
+        return (pixels.permute(0, 2, 3, 4, 1) / 2 + 0.5).clamp(0, 1)
+
+    @torch.no_grad()
+    def predict(self, z_t: Latents, t: Float[Tensor, " batch"], text: Text) -> Latents:
+        """The network's own prediction (v, ε or flow), in float32. One sentence serves a whole batch."""
+        time = self.schedule.network_time(t).to(self.device)
+        words = {name: part.expand(len(z_t), *part.shape[1:]) if len(part) == 1 else part for name, part in text.items()}
+        return self.family.predict(z_t.to(self.device, self.dtype), time, words).float()
+
+    def denoise(
+        self, z_t: Latents, t: Float[Tensor, " batch"], text: Text, negative: Text | None = None, guidance: float = 1.0
+    ) -> Guess:
+        """Clean latents and noise behind noisy ones, guided away from a negative sentence."""
+        prediction = self.predict(z_t, t, text)
+        if negative is not None and guidance != 1:
+            prediction = guide(prediction, self.predict(z_t, t, negative), guidance)
+        return self.schedule.guess(prediction, z_t.to(prediction), self.schedule.level(t.to(prediction)))
+
+    def sample_latents(
+        self, text: str, *, count: int = 1, steps: int = 30, guidance: float = 5.0, negative: str = "", seed: int = 0,
+        film: FilmSettings | None = None,
+    ) -> Latents:  # fmt: skip
+        """Latents of new videos, by deterministic steps from noise to clean (DDIM, or Euler for flow models)."""
+        film = film or self.film
+        shape = self.latent_shape(film.frames, film.height, film.width)
+        z = torch.randn((count, *shape), generator=torch.Generator().manual_seed(seed)).to(self.device)
+        words, without = self.embed(text), self.embed(negative)
+        times = self.schedule.sampling_times(steps).to(self.device)
+        for now, then in zip(times[:-1], times[1:], strict=True):
+            guess = self.denoise(z, now.expand(count), words, without, guidance)
+            z = guess.clean if then == 0 else add_noise(guess.clean, guess.noise, self.schedule.level(then[None]))
+        return z
+
+    def sample(self, text: str, *, count: int = 1, steps: int = 30, guidance: float = 5.0, seed: int = 0) -> Tensor:
+        """New videos, colours in 0 to 1: count × frames × height × width × 3."""
+        return self.decode(self.sample_latents(text, count=count, steps=steps, guidance=guidance, seed=seed))
+
+    def latent_shape(self, frames: int, height: int, width: int) -> LatentShape:
+        """Size of the latents of a film."""
+        self.check_film(frames, height, width)
+        return LatentShape(*self.family.latent_shape(frames, height, width))
+
+    def with_film(self, changes: Mapping[str, object]) -> "VideoPrior":
+        """The same model looking at films of another kind (size, frames, ground …)."""
+        prior = VideoPrior(self.family, replace(self.film, **changes))  # type: ignore[arg-type]
+        prior._sentences = self._sentences
+        return prior
