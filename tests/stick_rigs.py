@@ -7,10 +7,27 @@ from akd.rig import Rig
 from akd.skeleton import Limb, Skeleton
 
 BOX = np.array([(x, y, z) for x in (0.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
-FACES = np.array([(0, 1, 3), (0, 3, 2), (4, 6, 7), (4, 7, 5), (0, 4, 5), (0, 5, 1), (2, 3, 7), (2, 7, 6), (0, 2, 6), (0, 6, 4), (1, 5, 7), (1, 7, 3)])
+FACES = np.array(
+    [
+        (0, 1, 3),
+        (0, 3, 2),
+        (4, 6, 7),
+        (4, 7, 5),
+        (0, 4, 5),
+        (0, 5, 1),
+        (2, 3, 7),
+        (2, 7, 6),
+        (0, 2, 6),
+        (0, 6, 4),
+        (1, 5, 7),
+        (1, 7, 3),
+    ]
+)
 
 
-def box_rig(joints: dict[str, tuple[str, tuple[float, float, float], str]], tails: dict[str, tuple[float, float, float]], name: str) -> Rig:
+def box_rig(
+    joints: dict[str, tuple[str, tuple[float, float, float], str]], tails: dict[str, tuple[float, float, float]], name: str
+) -> Rig:
     """Joints as name → (parent, position, limb); limbs are written kind_side_order. Every bone is a box, feet are flat."""
     names = tuple(joints)
     parents = np.array([names.index(parent) if parent else -1 for parent, _, _ in joints.values()])
@@ -89,7 +106,8 @@ def dog() -> Rig:
 def person() -> Rig:
     """In T-pose with straight legs."""
     joints = paired({
-        "hips": ("", (0, 1.02, 0), "spine_C_0"), "belly": ("hips", (0, 1.2, 0), "spine_C_0"), "chest": ("belly", (0, 1.4, 0), "spine_C_0"),
+        "hips": ("", (0, 1.02, 0), "spine_C_0"), "belly": ("hips", (0, 1.2, 0), "spine_C_0"),
+        "chest": ("belly", (0, 1.4, 0), "spine_C_0"),
         "neck": ("chest", (0, 1.65, 0), "neck_C_0"), "head": ("neck", (0, 1.75, 0), "head_C_0"),
         "collar_R": ("chest", (0, 1.6, 0.05), "arm_R_0"), "arm_R": ("collar_R", (0, 1.6, 0.2), "arm_R_0"),
         "forearm_R": ("arm_R", (0, 1.6, 0.5), "arm_R_0"), "hand_R": ("forearm_R", (0, 1.6, 0.8), "arm_R_0"),
@@ -106,7 +124,8 @@ def spider(pairs: int = 4) -> Rig:
         x = 0.35 * (pairs - 1) / 2 - 0.35 * k
         out = 2.6 * x
         joints |= {
-            f"coxa{k}_R": ("body", (x, 1.0, 0.25), f"leg_R_{k}"), f"femur{k}_R": (f"coxa{k}_R", (x * 1.2, 1.05, 0.4), f"leg_R_{k}"),
+            f"coxa{k}_R": ("body", (x, 1.0, 0.25), f"leg_R_{k}"),
+            f"femur{k}_R": (f"coxa{k}_R", (x * 1.2, 1.05, 0.4), f"leg_R_{k}"),
             f"tibia{k}_R": (f"femur{k}_R", ((x * 1.2 + out) / 2, 1.7, 1.0), f"leg_R_{k}"),
             f"tarsus{k}_R": (f"tibia{k}_R", (out, 0.2, 1.6), f"leg_R_{k}"),
         }  # fmt: skip

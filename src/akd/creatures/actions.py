@@ -41,7 +41,9 @@ def look(body: Puppet, cue: Cue) -> Choreography:
     turn = cue.side * cue.amount * through([(0, 0), (0.22, 0.75), (0.4, 0.75), (0.62, -0.75), (0.8, -0.75), (1, 0)], cue.u)
     up = cue.amount * through([(0, 0), (0.25, 0.12), (0.5, -0.05), (0.75, 0.12), (1, 0)], cue.u)
     quiet = idle(body, replace(cue, amount=0.3 * cue.amount))
-    bends = quiet.bends | spread(body.neck, vectors(cue.u, y=0.85 * turn, z=up)) | spread(body.spine, vectors(cue.u, y=0.15 * turn))
+    bends = (
+        quiet.bends | spread(body.neck, vectors(cue.u, y=0.85 * turn, z=up)) | spread(body.spine, vectors(cue.u, y=0.15 * turn))
+    )
     return replace(quiet, bends=bends)
 
 
@@ -62,7 +64,7 @@ def crouch(body: Puppet, cue: Cue) -> Choreography:
     bends = spread(body.spine, vectors(cue.u, z=-0.5 * tilt))
     quiet = still(body, cue)
     return replace(
-        quiet, shift=vectors(cue.u, x=-0.05 * down * body.is_upright, y=-depth * down - 0.005), lean=vectors(cue.u, z=-0.5 * tilt),
+        quiet, shift=vectors(cue.u, x=-0.05 * down * body.is_upright, y=-depth * down), lean=vectors(cue.u, z=-0.5 * tilt),
         bends=bends | _slow_tail(body, cue, -0.5 * depth * down), arms=relaxed_arms(body, cue, forward=0.6 * down), gaze=0.8,
     )  # fmt: skip
 
@@ -107,7 +109,7 @@ def eat(body: Puppet, cue: Cue) -> Choreography:
 
 
 def _neck_reach(body: Puppet) -> tuple[float, float]:
-    """How far the neck bends until the mouth is at the ground or the head hangs down [rad], and how high the mouth is then [ℓ]."""
+    """How far the neck bends until the mouth is down or the head hangs [rad], and how high the mouth is then [ℓ]."""
     rest, neck = body.skeleton.positions, body.neck
     chain = np.concatenate((rest[list(neck)], body.skeleton.tails[[neck[-1]]]))
     bones = np.diff(chain, axis=0)
@@ -157,7 +159,7 @@ def _grazes(body: Puppet) -> bool:
     if not _looks(body) or body.is_upright or len(body.neck) < 2:
         return False
     ahead = body.skeleton.positions[body.neck[-1], 0] - body.skeleton.positions[0, 0]
-    return _neck_reach(body)[1] - BOW * max(ahead, 0.0) < 2 * MOUTH
+    return bool(_neck_reach(body)[1] - BOW * max(ahead, 0.0) < 2 * MOUTH)
 
 
 ACTIONS: dict[str, Action] = {

@@ -1,7 +1,7 @@
 """Words for motions: sentences about who does what, and the motion a sentence asks for.
 
-    captions("dog", "walk", rng, 3)  →  "a dog strolling through a meadow", "The dog walks calmly.", …
-    action_from_prompt("a fox leaping over a log")  →  "jump"
+captions("dog", "walk", rng, 3)  →  "a dog strolling through a meadow", "The dog walks calmly.", …
+action_from_prompt("a fox leaping over a log")  →  "jump"
 """
 
 import re
@@ -25,11 +25,28 @@ class Verb:
 VERBS: dict[str, Verb] = {
     "walk": Verb(
         ("walk", "walk along", "stroll", "amble", "walk forward", "take a walk"),
-        ("wander", "march", "pad", "plod", "crawl", "crawl along", "scuttle", "creep", "roam", "stride", "strut", "waddle", "lumber", "go for a walk", "step"),
+        (
+            "wander",
+            "march",
+            "pad",
+            "plod",
+            "crawl",
+            "crawl along",
+            "scuttle",
+            "creep",
+            "roam",
+            "stride",
+            "strut",
+            "waddle",
+            "lumber",
+            "go for a walk",
+            "step",
+        ),
         ("slowly", "calmly", "at an easy pace", "steadily", "quietly"),
     ),
     "run": Verb(
-        ("run", "run along", "sprint", "race ahead", "run forward"), ("jog", "dash", "rush", "scurry", "hurry", "flee", "chase", "charge"),
+        ("run", "run along", "sprint", "race ahead", "run forward"),
+        ("jog", "dash", "rush", "scurry", "hurry", "flee", "chase", "charge"),
         ("fast", "at full speed", "quickly", "as fast as it can"),
     ),
     "trot": Verb(("trot", "trot along", "go at a trot"), (), ("briskly", "steadily", "lightly")),
@@ -38,25 +55,62 @@ VERBS: dict[str, Verb] = {
     "gallop": Verb(("gallop", "gallop along", "go at a gallop", "gallop away"), (), ("fast", "at full speed", "wildly")),
     "bound": Verb(("bound", "bound along", "run in great leaps"), (), ("playfully", "with long leaps")),
     "hop": Verb(("hop", "hop along", "hop forward on both feet"), ("skip", "bounce"), ("lightly", "happily")),
-    "tripod": Verb(("walk", "walk on six legs", "scuttle", "crawl along", "crawl"), ("walk in a tripod gait",), ("quickly", "steadily")),
-    "tetrapod": Verb(("walk", "walk on eight legs", "scuttle", "crawl along", "crawl"), ("walk in a tetrapod gait",), ("quickly", "silently")),
-    "wave": Verb(("creep", "creep forward", "crawl slowly", "move one leg after the other"), ("walk in a wave gait",), ("slowly", "carefully")),
+    "tripod": Verb(
+        ("walk", "walk on six legs", "scuttle", "crawl along", "crawl"), ("walk in a tripod gait",), ("quickly", "steadily")
+    ),
+    "tetrapod": Verb(
+        ("walk", "walk on eight legs", "scuttle", "crawl along", "crawl"), ("walk in a tetrapod gait",), ("quickly", "silently")
+    ),
+    "wave": Verb(
+        ("creep", "creep forward", "crawl slowly", "move one leg after the other"),
+        ("walk in a wave gait",),
+        ("slowly", "carefully"),
+    ),
     "idle": Verb(
         ("stand still", "stand", "stand quietly", "wait", "rest on its feet"),
-        ("idle", "pause", "freeze", "do nothing", "breathe", "not moving", "not move", "motionless", "frozen"), ("calmly", "motionless", "without taking a step"),
+        ("idle", "pause", "freeze", "do nothing", "breathe", "not moving", "not move", "motionless", "frozen"),
+        ("calmly", "motionless", "without taking a step"),
     ),
-    "look": Verb(("look around", "look left and right", "turn its head", "survey its surroundings"), ("watch", "search", "gaze", "look"), ("slowly", "alertly")),
-    "turn": Verb(("turn around", "turn in place", "turn on the spot", "step around in a circle"), ("turn", "spin", "rotate", "circle"), ("slowly", "step by step")),
-    "crouch": Verb(("crouch", "crouch down", "duck", "squat down"), ("squat", "kneel", "cower", "bend its knees"), ("low", "slowly")),
+    "look": Verb(
+        ("look around", "look left and right", "turn its head", "survey its surroundings"),
+        ("watch", "search", "gaze", "look"),
+        ("slowly", "alertly"),
+    ),
+    "turn": Verb(
+        ("turn around", "turn in place", "turn on the spot", "step around in a circle"),
+        ("turn", "spin", "rotate", "circle"),
+        ("slowly", "step by step"),
+    ),
+    "crouch": Verb(
+        ("crouch", "crouch down", "duck", "squat down"), ("squat", "kneel", "cower", "bend its knees"), ("low", "slowly")
+    ),
     "sit": Verb(("sit down", "sit", "sit on its haunches"), ("seat itself",), ("obediently", "slowly")),
-    "eat": Verb(("eat", "graze", "lower its head to feed", "eat from the ground"), ("feed", "drink", "browse", "sniff", "nibble"), ("calmly", "hungrily")),
-    "jump": Verb(("jump", "leap", "jump forward", "jump into the air", "leap up"), ("pounce", "spring", "vault", "jump over"), ("high", "with all its strength")),
+    "eat": Verb(
+        ("eat", "graze", "lower its head to feed", "eat from the ground"),
+        ("feed", "drink", "browse", "sniff", "nibble"),
+        ("calmly", "hungrily"),
+    ),
+    "jump": Verb(
+        ("jump", "leap", "jump forward", "jump into the air", "leap up"),
+        ("pounce", "spring", "vault", "jump over"),
+        ("high", "with all its strength"),
+    ),
     "punch": Verb(("punch", "throw punches", "box", "shadow-box"), ("hit", "fight", "strike", "jab"), ("hard", "fast")),
     "kick": Verb(("kick", "kick forward", "throw a kick"), ("karate kick",), ("high", "hard")),
-    "wave_hand": Verb(("wave", "wave a hand", "wave hello", "greet with a raised hand"), ("greet", "wave goodbye", "say hello"), ("happily", "kindly")),
-    "dance": Verb(("dance", "dance to music", "groove", "dance from side to side"), ("boogie", "party", "sway", "dancing"), ("happily", "in rhythm")),
+    "wave_hand": Verb(
+        ("wave", "wave a hand", "wave hello", "greet with a raised hand"),
+        ("greet", "wave goodbye", "say hello"),
+        ("happily", "kindly"),
+    ),
+    "dance": Verb(
+        ("dance", "dance to music", "groove", "dance from side to side"),
+        ("boogie", "party", "sway", "dancing"),
+        ("happily", "in rhythm"),
+    ),
     "twist": Verb(("twist", "dance the twist", "twist its hips"), (), ("wildly", "in rhythm")),
-    "disco": Verb(("dance disco", "dance to disco music", "point to the ceiling in a disco dance"), ("disco",), ("proudly", "in rhythm")),
+    "disco": Verb(
+        ("dance disco", "dance to disco music", "point to the ceiling in a disco dance"), ("disco",), ("proudly", "in rhythm")
+    ),
 }
 """Every motion; motions of more specific names come after the plain ones."""
 
@@ -111,13 +165,13 @@ def action_from_prompt(prompt: str) -> str | None:
 
 
 def gerund(phrase: str) -> str:
-    """"run along" → "running along"."""
+    """ "run along" → "running along"."""
     verb, _, rest = phrase.partition(" ")
     return f"{_ing(verb)} {rest}".strip()
 
 
 def with_article(noun: str) -> str:
-    """"elephant" → "an elephant"."""
+    """ "elephant" → "an elephant"."""
     return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"
 
 

@@ -4,10 +4,10 @@ import numpy as np
 from jaxtyping import Float
 
 from akd.creatures.footing import feet_centre, path
-from akd.creatures.stride import Stride
 from akd.creatures.kinematics import Vectors, about
 from akd.creatures.perform import Choreography, Footing
 from akd.creatures.puppet import Puppet
+from akd.creatures.stride import Stride
 
 HIGHEST_BOUNCE = 0.1
 """[ℓ]"""
@@ -25,7 +25,8 @@ def choreography(puppet: Puppet, stride: Stride, footing: Footing, time: Float[n
     rise, slope = _rise(puppet, stride, cycle)
     gait, style = stride.gait, stride.style
     to_side = _sided(puppet, cycle - stride.middle[:, None])
-    shift = place + np.stack((0 * rise, rise - gait.crouch * style.crouch, gait.sway * style.sway * to_side), -1)
+    aside = np.stack((0 * rise, rise - gait.crouch * style.crouch, gait.sway * style.sway * to_side), -1)
+    shift = place + (about(1, heading) @ aside[..., None])[..., 0]
     hind, fore = _reaching(puppet, stride, cycle, last=True), _reaching(puppet, stride, cycle, last=False)
     twist = gait.twist * style.sway * (SPRAWLING_TWIST if _walks_sprawling(puppet) else 1.0)
     arch = gait.flex * style.flex * _shortness(puppet) * _gathered(puppet, stride, cycle)

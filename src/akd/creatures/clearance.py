@@ -38,8 +38,12 @@ def clear_ground(puppet: Puppet, root: Vectors, turns: Turns) -> Vectors:
 
 
 def _lift(
-    puppet: Puppet, chain: tuple[int, ...], points: Int[np.ndarray, " point"], allowed: Float[np.ndarray, " point"],
-    root: Vectors, turns: Turns,
+    puppet: Puppet,
+    chain: tuple[int, ...],
+    points: Int[np.ndarray, " point"],
+    allowed: Float[np.ndarray, " point"],
+    root: Vectors,
+    turns: Turns,
 ) -> None:
     """Bend a chain of joints up until its points are above the ground."""
     rest = puppet.rig.mesh.vertices[points] - puppet.skeleton.positions[chain[0]]

@@ -32,7 +32,9 @@ def greet(body: Puppet, cue: Cue) -> Choreography:
     spin = aside + lift + 1.35 * raised + sway
     fore = np.stack((0.2 + 0.1 * raised, -np.cos(spin), cue.side * np.sin(spin)), -1)
     arms[number] = (_unit(upper), _unit(fore))
-    bends = spread(body.spine, vectors(cue.u, x=-0.05 * cue.side * raised)) | spread(body.neck, vectors(cue.u, x=-0.08 * cue.side * raised))
+    bends = spread(body.spine, vectors(cue.u, x=-0.05 * cue.side * raised)) | spread(
+        body.neck, vectors(cue.u, x=-0.08 * cue.side * raised)
+    )
     return replace(still(body, cue), shift=vectors(cue.u, y=-0.01), bends=bends, arms=arms)
 
 
@@ -45,14 +47,16 @@ def groove(body: Puppet, cue: Cue) -> Choreography:
     place = standing.place.copy()
     for number, foot in enumerate(body.feet):
         # The leading foot goes on beats 1 and 4, the other follows on 2 and leads back on 3.
-        out, back = ((0.02, 0.77) if foot.side == cue.side else (0.27, 0.52))
+        out, back = (0.02, 0.77) if foot.side == cue.side else (0.27, 0.52)
         away, home = (u - out) / 0.21, (u - back) / 0.21
         place[:, number, 2] += cue.side * step * (glide(away) - glide(home))
         place[:, number, 1] = 0.12 * k * (arc(away) + arc(home))
     middle = place[:, :, 2].mean(1)
     sway = cue.side * wave(u, 1, -0.25)
     shift = vectors(u, y=-0.06 - 0.03 * k * wave(u, 4, 0.25), z=middle - np.mean(standing.place[0, :, 2]))
-    bends = spread(body.spine, vectors(u, x=0.12 * k * sway, y=0.25 * k * wave(u, 2))) | spread(body.neck, vectors(u, z=0.1 * k * wave(u, 4)))
+    bends = spread(body.spine, vectors(u, x=0.12 * k * sway, y=0.25 * k * wave(u, 2))) | spread(
+        body.neck, vectors(u, z=0.1 * k * wave(u, 4))
+    )
     arms = {n: hanging(a.side, 0.5 + 0.5 * k * a.side * wave(u, 2, 0.1), 1.3, 0.35) for n, a in enumerate(body.arms)}
     footing = Footing(place, standing.yaw, standing.pitch)
     return replace(still(body, cue), shift=shift, lean=vectors(u, x=-0.06 * k * sway), bends=bends, arms=arms, footing=footing)

@@ -22,7 +22,9 @@ def punch(body: Puppet, cue: Cue) -> Choreography:
     lead = {cue.side: first, -cue.side: second}
     turn = 0.45 * cue.amount * cue.side * (first - second)
     arms = {
-        number: hanging(arm.side, GUARD[0] + 0.95 * lead[arm.side], GUARD[1] * (1 - 0.95 * lead[arm.side]), 0.25 - 0.2 * lead[arm.side])
+        number: hanging(
+            arm.side, GUARD[0] + 0.95 * lead[arm.side], GUARD[1] * (1 - 0.95 * lead[arm.side]), 0.25 - 0.2 * lead[arm.side]
+        )
         for number, arm in enumerate(body.arms)
     }
     shift = vectors(u, x=0.04 * (first + second), y=-0.06 - 0.01 * wave(u, 4))
@@ -45,7 +47,9 @@ def kick(body: Puppet, cue: Cue) -> Choreography:
     other = next(f for f in body.feet if f.side != cue.side)
     lean = vectors(u, x=-0.05 * cue.side * weight, z=0.3 * strike)
     shift = vectors(u, x=-0.05 * strike, y=-0.03 - 0.02 * weight, z=0.8 * other.centre[2] * weight)
-    arms = {n: hanging(a.side, GUARD[0] - 0.5 * strike, GUARD[1] - 0.4 * strike, 0.3 + 0.2 * strike) for n, a in enumerate(body.arms)}
+    arms = {
+        n: hanging(a.side, GUARD[0] - 0.5 * strike, GUARD[1] - 0.4 * strike, 0.3 + 0.2 * strike) for n, a in enumerate(body.arms)
+    }
     bends = spread(body.spine, vectors(u, z=-0.15 * strike))
     footing = Footing(place, standing.yaw, pitch)
     return replace(still(body, cue), shift=shift, lean=lean, bends=bends, arms=arms, footing=footing, gaze=1.0)

@@ -3,10 +3,10 @@
 import numpy as np
 from jaxtyping import Float
 
-from akd.creatures.stride import Stride
 from akd.creatures.kinematics import about
 from akd.creatures.perform import Footing
 from akd.creatures.puppet import Foot, Puppet
+from akd.creatures.stride import Stride
 
 Instants = Float[np.ndarray, " frame"]
 

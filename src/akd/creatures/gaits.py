@@ -1,8 +1,8 @@
 """Motions for any labelled rig: gaits that leave no foot sliding, and actions on the spot.
 
-    gait_motion(rig, "walk")
-    gait_motion(rig, "gallop", speed=4.0, seed=7, cycles=3)
-    gait_motion(rig, "jump")
+gait_motion(rig, "walk")
+gait_motion(rig, "gallop", speed=4.0, seed=7, cycles=3)
+gait_motion(rig, "jump")
 """
 
 from dataclasses import replace
@@ -91,7 +91,9 @@ def _action(
     if not action.suits(body):
         raise AkdError(f"This {body.rig.name} cannot {action.name.replace('_', ' ')}: that needs {action.needs}.")
     rng = np.random.default_rng(seed)
-    much, slow, side = (1.0, 1.0, 1.0) if seed is None else (rng.uniform(0.85, 1.15), rng.uniform(0.88, 1.15), rng.choice((-1.0, 1.0)))
+    much, slow, side = (
+        (1.0, 1.0, 1.0) if seed is None else (rng.uniform(0.85, 1.15), rng.uniform(0.88, 1.15), rng.choice((-1.0, 1.0)))
+    )
     cue = Cue(np.zeros(1), float(much * amount), float(side))
     count = max(round(slow * action.seconds(body, cue) * fps), FEWEST_FRAMES)
     once = perform(body, action.play(body, replace(cue, u=np.arange(count + 1) / count)), fps)

@@ -103,7 +103,9 @@ def _feet(body: Puppet, clock: Timing, time: Curve, height: Curve, length: float
         place[:, number, 0] += length * glide(u)
         place[:, number, 1] = (0.3 * arc(u) + np.maximum(height - STRETCH, 0.0)) * ((u > 0) & (u < 1)) * np.minimum(1, 6 * arc(u))
         long = min(foot.length / 0.2, 1.0) * (not foot.leg.sprawls)
-        rise = through([(clock.push + 0.5 * (start - clock.push), 0), (start, -0.5), (start + 0.4 * flight, -0.7), (end, 0)], time)
+        rise = through(
+            [(clock.push + 0.5 * (start - clock.push), 0), (start, -0.5), (start + 0.4 * flight, -0.7), (end, 0)], time
+        )
         pitch[:, number] = long * rise
     return Footing(place, stand.yaw, pitch)
 

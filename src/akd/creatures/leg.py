@@ -148,7 +148,10 @@ def _sprawls(bones: Float[np.ndarray, "bone 3"]) -> bool:
     """Does the leg stand beside the body: foot far out from the hip, or bones that lead sideways?"""
     squared, length = np.square(bones), np.linalg.norm(bones, axis=1)
     if len(bones) > 2 and squared[0, 2] > 0.6 * length[0] ** 2 and length[0] < 0.3 * length.sum():
-        bones, squared = bones[1:], squared[1:]  # a short bone that only leads from the spine to the hip says nothing about the leg
+        bones, squared = (
+            bones[1:],
+            squared[1:],
+        )  # a short bone that only leads from the spine to the hip says nothing about the leg
     out, _, aside = np.abs(bones.sum(0))
     down = -bones.sum(0)[1]
     return bool(np.hypot(out, aside) > SPREAD * down or squared[:, 2].sum() > SPRAWL * squared.sum())

@@ -185,7 +185,9 @@ def _raised(puppet: Puppet, root: Vectors, turns: Turns, targets: list[_Target])
 def _settled(puppet: Puppet, root: Vectors, turns: Turns, footing: Footing) -> Vectors:
     """The root at the height where the lowest foot stands: over legs that cannot fold a body rises and falls like compasses."""
     rotation, position = stage_turns(puppet.skeleton, root, turns)
-    lowest = np.stack([skinned(puppet.rig, foot.outline, rotation, position)[..., 1].min(1) for foot in puppet.feet if foot.outline.size])
+    lowest = np.stack(
+        [skinned(puppet.rig, foot.outline, rotation, position)[..., 1].min(1) for foot in puppet.feet if foot.outline.size]
+    )
     return root + np.array([0.0, 1.0, 0.0]) * (footing.place[..., 1].min(1) - lowest.min(0))[:, None]
 
 

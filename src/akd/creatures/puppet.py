@@ -178,7 +178,9 @@ def _foot(rig: Rig, limb: Limb, number: int) -> Foot:
     toes = tuple(joint for joint in limb.joints if skeleton.parents[joint] == foot and carried[joint] > 0.1)
     points = vertices[sole] if sole.size else skeleton.tails[[limb.tip]]
     low = points[:, 1].min()
-    centre, ball, heel = (np.array([x, low, points[:, 2].mean()]) for x in (points[:, 0].mean(), points[:, 0].max(), points[:, 0].min()))
+    centre, ball, heel = (
+        np.array([x, low, points[:, 2].mean()]) for x in (points[:, 0].mean(), points[:, 0].max(), points[:, 0].min())
+    )
     if toes:
         ball[0] = np.clip(skeleton.positions[list(toes), 0].mean(), heel[0], ball[0])
     leg = leg_of(skeleton, limb, foot, centre, limb.order == 0 and len(rig.legs) > 2)

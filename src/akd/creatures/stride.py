@@ -71,8 +71,15 @@ class Stride:
 
 
 def choose_stride(
-    body: Puppet, gait: Gait, *, seed: int | None, speed: float | None, length: float | None, duty: float | None,
-    turn: float, style: Style | None,
+    body: Puppet,
+    gait: Gait,
+    *,
+    seed: int | None,
+    speed: float | None,
+    length: float | None,
+    duty: float | None,
+    turn: float,
+    style: Style | None,
 ) -> Stride:
     """Fill in what the user left open.
 
@@ -93,7 +100,9 @@ def choose_stride(
         # A short-legged body keeps its rhythm and goes slower; if told how fast to go, it steps more often.
         natural, fast, period = reachable, *((reachable / period, period) if speed is None else (fast, reachable / fast))
     if period < QUICKEST:
-        raise AkdError(f"At {fast:.1f} ℓ/s these legs would take a step every {period:.2f} s: go slower than {natural / QUICKEST:.1f} ℓ/s.")
+        raise AkdError(
+            f"At {fast:.1f} ℓ/s these legs would take a step every {period:.2f} s: go slower than {natural / QUICKEST:.1f} ℓ/s."
+        )
     return Stride(gait, np.array(gait.phases[len(body.feet)]), duty, period, fast, turn, style)
 
 

@@ -1,0 +1,182 @@
+"""What gaits promise on any labelled rig: planted feet, the right rhythm, exact loops, knees that bend the right way."""
+
+import numpy as np
+import pytest
+import torch
+
+from akd.creatures.build import creature
+from akd.creatures.footing import arc, glide, through
+from akd.creatures.gait_table import GAITS
+from akd.creatures.gaits import actions_for, gait_motion, gaits_for
+from akd.creatures.puppet import puppet
+from akd.creatures.stride import Style
+from akd.errors import AkdError
+from akd.measure.evaluate import evaluate
+from akd.measure.gait_names import phase_distance
+from akd.measure.trace import trace
+from akd.rig import Rig
+from akd.skeleton import forward_kinematics
+from stick_rigs import dog, person, spider
+
+RIGS = {"dog": dog(), "person": person(), "spider": spider(4), "ant": spider(3)}
+GOING = [(rig, gait) for rig in RIGS for gait in gaits_for(RIGS[rig])]
+DOING = [(rig, action) for rig in RIGS for action in actions_for(RIGS[rig])]
+
+
+@pytest.mark.parametrize(("name", "gait"), GOING)
+@pytest.mark.parametrize("seed", [None, 5])
+def test_gaits_keep_their_promises(name: str, gait: str, seed: int | None):
+    rig = RIGS[name]
+    seen, promised = evaluate(rig, gait_motion(rig, gait, seed=seed, cycles=2), from_file=False), GAITS[gait]
+    assert (seen.skating_ratio or 0) <= 0.05
+    assert seen.penetration_max < 0.005
+    assert seen.heading is not None
+    assert seen.heading >= 0.95
+    assert seen.crossed_limbs == 0
+    assert phase_distance(np.array(seen.phases), np.array(promised.phases[len(rig.legs)])) < 0.04
+    assert (seen.duty_factor > 0.5) == (promised.duty > 0.5)
+    if promised.duty > 0.5:
+        assert seen.float_height < 0.01
+
+
+@pytest.mark.parametrize(("name", "action"), DOING)
+def test_actions_neither_slide_nor_sink(name: str, action: str):
+    rig = RIGS[name]
+    seen = evaluate(rig, gait_motion(rig, action, seed=3), from_file=False)
+    assert (seen.skating_ratio or 0) <= 0.05
+    assert seen.penetration_max < 0.01
+    if action != "jump":
+        assert seen.float_height < 0.01
+
+
+@pytest.mark.parametrize(("name", "motion"), GOING + DOING)
+def test_loops_are_exact(name: str, motion: str):
+    rig = RIGS[name]
+    pose = gait_motion(rig, motion).pose
+    assert (pose.angles[-1] - pose.angles[0]).abs().max() < 1e-4
+    assert (pose.root_position[-1, 1] - pose.root_position[0, 1]).abs() < 1e-4
+    # Across the seam the angles go on as they went: no step is larger than the largest inside.
+    steps = pose.angles.diff(dim=0).abs().amax((1, 2))
+    assert (pose.angles[1] - pose.angles[-1]).abs().max() <= 1.01 * steps.max() + 1e-6
+
+
+@pytest.mark.parametrize("name", RIGS)
+def test_a_standing_sole_does_not_move_at_all(name: str):
+    rig = RIGS[name]
+    feet = trace(rig, gait_motion(rig, "walk", seed=None, cycles=2)).feet
+    step = np.linalg.norm(np.diff(feet[..., [0, 2]], axis=0), axis=-1)
+    for number, foot in enumerate(puppet(rig).feet):
+        flat = (feet[1:, number, 1] < 1e-3) & (feet[:-1, number, 1] < 1e-3)
+        # Feet that roll over heel and ball move their middle a little; a foot that only stands must not.
+        assert np.median(step[flat, number]) < (2e-3 if foot.length > 0.1 else 1e-4)
+
+
+def test_knees_bend_the_anatomical_way():
+    rig = RIGS["person"]  # straight legs at rest: nothing in the geometry says where knees are
+    posed = forward_kinematics(rig.skeleton, gait_motion(rig, "run").pose)
+    for side in "LR":
+        hip, knee, ankle = (posed.position[:, rig.skeleton.index(f"{joint}_{side}")] for joint in ("thigh", "shin", "foot"))
+        bend = torch.linalg.cross(knee - hip, ankle - knee)[:, 2]
+        assert bend.max() < 1e-4  # the shin turns back, about −z
+        assert bend.min() < -0.05
+
+
+def test_knees_stay_as_they_are_bent_at_rest():
+    rig = RIGS["dog"]
+    posed = forward_kinematics(rig.skeleton, gait_motion(rig, "gallop").pose).position.double()
+    rest = torch.from_numpy(rig.skeleton.positions)
+    for chain in (("arm", "forearm", "wrist"), ("thigh", "shin", "hock"), ("shin", "hock", "paw")):
+        a, b, c = (rig.skeleton.index(f"{joint}_R") for joint in chain)
+        at_rest = torch.linalg.cross(rest[b] - rest[a], rest[c] - rest[b])[2]
+        moving = torch.linalg.cross(posed[:, b] - posed[:, a], posed[:, c] - posed[:, b])[:, 2]
+        assert (moving * at_rest > 0).all()
+
+
+def test_travel_is_speed_times_time():
+    rig = RIGS["dog"]
+    motion = gait_motion(rig, "trot", speed=2.5, seed=None)
+    travelled = motion.pose.root_position[-1, 0] - motion.pose.root_position[0, 0]
+    assert travelled / motion.duration == pytest.approx(2.5, rel=0.05)  # periods are whole frames
+    assert (motion.pose.root_position[-1, 2] - motion.pose.root_position[0, 2]).abs() < 1e-5
+
+
+def test_similar_bodies_of_other_sizes_move_alike_in_their_own_time():
+    from dataclasses import replace
+
+    small, large = (gait_motion(replace(RIGS["dog"], leg_metres=metres), "walk", seed=None, fps=120) for metres in (0.4, 1.6))
+    assert large.duration / small.duration == pytest.approx(2.0, rel=0.03)  # √(ℓ/g)
+
+
+def test_seeds_repeat_and_differ():
+    rig = RIGS["dog"]
+    one, again, other = (gait_motion(rig, "walk", seed=seed) for seed in (1, 1, 2))
+    assert torch.equal(one.pose.angles, again.pose.angles)
+    assert one.pose.angles.shape != other.pose.angles.shape or not torch.allclose(one.pose.angles, other.pose.angles, atol=1e-3)
+
+
+def test_style_is_continuous():
+    rig = RIGS["person"]
+    a, b = (gait_motion(rig, "walk", seed=None, style=Style(lift=lift)).pose.angles for lift in (1.0, 1.001))
+    assert 0 < (a - b).abs().max() < 0.02
+
+
+def test_so_many_frames_as_asked_for():
+    for name in ("walk", "jump"):
+        assert gait_motion(RIGS["dog"], name, frames=17, fps=12, start=0.3).frame_count == 17
+
+
+def test_turning_keeps_feet_planted():
+    motion = gait_motion(RIGS["dog"], "walk", turn=0.6, cycles=3, seed=None)
+    seen = evaluate(RIGS["dog"], motion, from_file=False)
+    assert seen.skating_ratio == 0
+    assert motion.pose.root_position[-1, 2] < -0.1  # to the left
+
+
+def test_impossible_wishes_are_explained():
+    with pytest.raises(AkdError, match="two arms"):
+        gait_motion(RIGS["dog"], "punch")
+    with pytest.raises(AkdError, match="cannot trot"):
+        gait_motion(RIGS["person"], "trot")
+    with pytest.raises(AkdError, match="no motion 'swim'"):
+        gait_motion(RIGS["dog"], "swim")
+    with pytest.raises(AkdError, match="slower"):
+        gait_motion(RIGS["dog"], "walk", speed=60.0)
+    with pytest.raises(AkdError, match="duty"):
+        gait_motion(RIGS["dog"], "walk", duty=1.5)
+    legless = Rig(RIGS["dog"].mesh, RIGS["dog"].skeleton.labelled((), RIGS["dog"].skeleton.mirror), RIGS["dog"].weights)
+    with pytest.raises(AkdError, match="0 legs"):
+        gait_motion(legless, "walk")
+    assert gaits_for(legless) == []
+
+
+def test_everyday_words_work_on_every_body():
+    for rig in RIGS.values():
+        for word in ("walk", "run"):
+            assert gait_motion(rig, word).frame_count > 4
+
+
+def test_a_creature_of_ours_walks():
+    rig = creature("dog", 3)
+    seen = evaluate(rig, gait_motion(rig, "walk", seed=3), from_file=False)
+    assert seen.gait == "walk"
+    assert seen.skating_ratio == 0
+    assert seen.penetration_max < 0.005
+
+
+def test_an_artists_rig_walks(assets):
+    from akd.assets import load_rig
+
+    rig = load_rig(assets / "q_wolf" / "Wolf.glb")
+    seen = evaluate(rig, gait_motion(rig, "walk", seed=None), from_file=False)
+    assert seen.gait == "walk"
+    assert seen.skating_ratio == 0
+    assert seen.penetration_max < 0.005
+
+
+def test_curves_come_to_rest():
+    u, h = np.array([0.0, 1.0]), 1e-9
+    for curve in (glide, arc):
+        slope = (curve(np.clip(u + h, 0, 1)) - curve(np.clip(u - h, 0, 1))) / h
+        assert np.abs(slope).max() < 0.1
+    keys = [(0.0, 0.0), (0.3, 1.0), (1.0, -0.5)]
+    assert through(keys, np.array([0.0, 0.3, 1.0])) == pytest.approx([0.0, 1.0, -0.5])
