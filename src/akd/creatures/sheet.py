@@ -16,13 +16,14 @@ from PIL import Image, ImageDraw
 from akd.creatures.build import creature
 from akd.creatures.paint import vertex_normals
 from akd.creatures.plans import PLANS
+from akd.creatures.words import character
 from akd.mesh import Mesh
 
 PAPER = np.array([0.93, 0.92, 0.90])
 SUN = np.array([0.45, 0.8, 0.4]) / np.linalg.norm([0.45, 0.8, 0.4])
 
 
-def picture(mesh: Mesh, size: int = 256, turn: float = 35.0, lift: float = 14.0) -> UInt8[np.ndarray, "size size 3"]:
+def picture(mesh: Mesh, size: int = 256, turn: float = 45.0, lift: float = 14.0) -> UInt8[np.ndarray, "size size 3"]:
     """One mesh lit by a sun and the sky, with its shadow on the ground.
 
     ``turn`` swings the camera from the character's right side towards its face, ``lift`` raises it [degrees].
@@ -40,16 +41,14 @@ def picture(mesh: Mesh, size: int = 256, turn: float = 35.0, lift: float = 14.0)
     return (255 * np.clip(small, 0, 1)).astype(np.uint8)
 
 
-def sheet(rows: list[tuple[str, list[Mesh]]], size: int = 200, turn: float = 35.0, columns: int = 1) -> Image.Image:
-    """Rows of pictures with a name over each; ``columns`` rows stand beside one another."""
-    width = max(len(meshes) for _, meshes in rows)
-    lines = -(-len(rows) // columns)
-    page = Image.new("RGB", (columns * width * size, lines * size), tuple(int(255 * c) for c in PAPER))
+def sheet(entries: list[tuple[str, Mesh]], across: int, size: int = 200, turn: float = 45.0) -> Image.Image:
+    """Pictures with a name over each, ``across`` of them in a row."""
+    rows = -(-len(entries) // across)
+    page = Image.new("RGB", (across * size, rows * size), tuple(int(255 * c) for c in PAPER))
     ink = ImageDraw.Draw(page)
-    for i, (name, meshes) in enumerate(rows):
-        left, top = (i // lines) * width * size, (i % lines) * size
-        for j, mesh in enumerate(meshes):
-            page.paste(Image.fromarray(picture(mesh, size, turn)), (left + j * size, top))
+    for i, (name, mesh) in enumerate(entries):
+        left, top = (i % across) * size, (i // across) * size
+        page.paste(Image.fromarray(picture(mesh, size, turn)), (left, top))
         ink.text((left + 6, top + 4), name, fill=(70, 70, 70))
     return page
 
@@ -100,22 +99,27 @@ class SheetSettings:
     out: Path = Path("sheet.png")
     plans: tuple[str, ...] = tuple(PLANS)
     """Names of body plans."""
-    individuals: int = 4
+    sentences: tuple[str, ...] = ()
+    """Draw these characters instead of the plans."""
+    individuals: int = 2
     """How many of each, seeds counting from ``seed``."""
     seed: int = 0
+    across: int = 6
+    """Pictures in a row."""
     size: int = 200
     """Pixels per picture."""
-    turn: float = 35.0
+    turn: float = 45.0
     """Camera angle from the right side towards the face [degrees]."""
-    columns: int = 1
-    """How many plans side by side."""
 
 
 def main(settings: SheetSettings) -> None:
     """Draw and save."""
     seeds = range(settings.seed, settings.seed + settings.individuals)
-    rows = [(name, [creature(name, seed).mesh for seed in seeds]) for name in settings.plans]
-    sheet(rows, settings.size, settings.turn, settings.columns).save(settings.out, optimize=True)
+    if settings.sentences:
+        entries = [(text, character(text, seed)[0].mesh) for text in settings.sentences for seed in seeds]
+    else:
+        entries = [(name, creature(name, seed).mesh) for name in settings.plans for seed in seeds]
+    sheet(entries, settings.across, settings.size, settings.turn).save(settings.out, optimize=True)
 
 
 if __name__ == "__main__":

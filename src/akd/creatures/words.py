@@ -20,7 +20,7 @@ from akd.rig import Rig
 LEG_COUNTS = {2: "human", 4: "dog", 6: "ant", 8: "spider"}
 """The plan for a number of legs, where nothing else is said."""
 PATTERN_SIZES = {"stripes": 0.17, "spots": 0.16, "blotches": 0.4}
-"""Scale of a pattern that a sentence asks for [ℓ]."""
+"""Scale of a pattern that a sentence asks for and the plan does not have [ℓ]."""
 PREPOSITIONS = ("in", "on", "through", "across", "over", "under", "near", "beside", "like", "with")
 LIMITS = (0.55, 1.8)
 """However many adjectives pull the same way, a trait stays within these."""
@@ -88,11 +88,17 @@ def shaped(plan: Plan, individual: Individual, reading: Reading) -> Individual:
             palette |= _recolored(palette, part if part in palette else plan.main_color, color)
     if reading.pattern or "second" in reading.colors:
         main = tuple(dict.fromkeys(chain.name for chain in plan.chains if chain.color == plan.main_color))
-        size = PATTERN_SIZES[reading.pattern or "blotches"]
+        pattern = reading.pattern or "blotches"
         markings = tuple(entry for entry in markings if entry[0].pattern == "under" and not reading.pattern)
-        markings += ((Marking(reading.pattern or "blotches", "second", main), size, 0.45),)
+        markings += ((Marking(pattern, "second", main), _pattern_size(plan, pattern), 0.45),)
         palette["second"] = reading.colors.get("second", 0.3 * palette[plan.main_color])
     return replace(individual, traits=traits, palette=palette, markings=markings)
+
+
+def _pattern_size(plan: Plan, pattern: str) -> float:
+    """The scale at which the plan itself wears a pattern, or else a common one [ℓ]."""
+    own = [marking.size for marking in plan.markings if marking.pattern == pattern]
+    return float(np.mean(own)) if own else PATTERN_SIZES[pattern]
 
 
 def _plan(words: list[str]) -> tuple[str, set[int], list[str]]:
