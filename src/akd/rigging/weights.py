@@ -1,0 +1,117 @@
+"""Skin weights for any mesh and any skeleton.
+
+The method is the heat equilibrium of Baran and Popović (2007), as in the AKD paper. Ours differs from the paper's in four
+ways, each worth something against artists' weights (docs/rigging.md); ``PAPER`` switches them off:
+a vertex that does not see its nearest bone takes the nearest one that it sees; a wall close before the bone does not hide it;
+where several bones are about equally near, as around every joint, they share the vertex; heat sticks closer to its source.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from akd.errors import AkdError
+from akd.mesh import Mesh
+from akd.rigging.bones import Bones, bones_of, closest_on_bones
+from akd.rigging.heat import diffuse, laplacian
+from akd.rigging.pieces import bending_pieces, carried_weights, closest_on_surface
+from akd.rigging.surface import Surface, weld
+from akd.rigging.tips import flesh_ends
+from akd.rigging.visibility import Sight, nearest_visible
+from akd.skeleton import Skeleton
+
+NEAREST = 1e-3
+"""Distances to bones count as at least this share of the mesh's size, or a bone on the skin would be infinitely hot."""
+FAINT = 0.01
+"""Weights below this are left out."""
+
+
+@dataclass(frozen=True)
+class HeatSettings:
+    """How bones warm the skin."""
+
+    conductance: float = 4.0
+    """c in H = c / d²: larger values keep weights closer to the nearest bone."""
+    tries: int = 3
+    """How many bones, nearest first, a vertex looks for until it sees one."""
+    slack: float = 0.3
+    """Walls in this last share of the way to a bone do not hide it."""
+    sharpness: float = 64.0
+    """Bones share a vertex as (d_nearest / d)^sharpness."""
+    rigid_pieces: bool = True
+    """Do small or merely held loose pieces move as one with what they touch?"""
+
+
+PAPER = HeatSettings(conductance=1.0, tries=1, slack=0.0, sharpness=np.inf, rigid_pieces=False)
+"""As published: only the nearest bone heats a vertex, and only if it is visible."""
+
+
+def heat_weights(
+    mesh: Mesh, skeleton: Skeleton, *, k: int = 4, settings: HeatSettings | None = None
+) -> Float[np.ndarray, "vertex joint"]:
+    """Weights with at most ``k`` joints per vertex; rows sum to one and no vertex is left out, whatever the mesh is like."""
+    if k < 1:
+        raise AkdError(f"A vertex needs at least one joint, but k is {k}.")
+    settings = settings or HeatSettings()
+    surface = weld(mesh)
+    bones = bones_of(skeleton, flesh_ends(skeleton, surface))
+    if not len(surface.faces):
+        return nearest_weights(mesh, bones)
+    bending = bending_pieces(surface, bones) if settings.rigid_pieces else np.ones(surface.piece_count, bool)
+    body = surface.only(bending)
+    sight = nearest_visible(body, bones, tries=settings.tries, slack=settings.slack)
+    conductance = _conductance(body, sight, settings.conductance)
+    heat = diffuse(*laplacian(body), conductance, _sources(sight, bones, settings.sharpness))
+    points = carried_weights(surface, bending, body, strongest(heat, k))
+    return strongest(_carried_back(mesh, surface, points), k)
+
+
+def nearest_weights(mesh: Mesh, bones: Bones) -> Float[np.ndarray, "vertex joint"]:
+    """Every vertex moves with the nearest bone alone."""
+    distance, _ = closest_on_bones(bones, np.asarray(mesh.vertices, float))
+    return np.eye(bones.joint_count)[bones.joint[distance.argmin(1)]]
+
+
+def strongest(weights: Float[np.ndarray, "vertex joint"], k: int) -> Float[np.ndarray, "vertex joint"]:
+    """The k largest of each row that are not faint, scaled to sum to one."""
+    weights = np.clip(weights, 0, None)
+    weights = np.where(weights >= FAINT * weights.max(1, keepdims=True, initial=0), weights, 0)
+    if k < weights.shape[1]:
+        dropped = np.argpartition(weights, -k, axis=1)[:, :-k]
+        np.put_along_axis(weights, dropped, 0, axis=1)
+    return weights / weights.sum(1, keepdims=True)
+
+
+def _conductance(surface: Surface, sight: Sight, c: float) -> Float[np.ndarray, " point"]:
+    """c / d² where a bone is seen. In a piece that sees none, the nearest ones count as seen: nothing stays unheated."""
+    sees = np.zeros(surface.piece_count, bool)
+    sees[surface.piece[sight.seen]] = True
+    warm = sight.seen | ~sees[surface.piece]
+    return np.where(warm, c / np.maximum(sight.distance, NEAREST * surface.size) ** 2, 0)
+
+
+def _sources(sight: Sight, bones: Bones, sharpness: float) -> Float[np.ndarray, "point joint"]:
+    """Share of each joint in a point's heat: all of it for the chosen bone, less for others that are hardly farther away.
+
+    Nearer bones that the point does not see get nothing.
+    """
+    out = np.zeros((len(sight.bone), bones.joint_count))
+    out[np.arange(len(out)), bones.joint[sight.bone]] = 1
+    if np.isinf(sharpness):
+        return out
+    chosen = np.maximum(sight.distance, 1e-12)
+    for bone, joint in enumerate(bones.joint):
+        ratio = chosen / np.maximum(sight.distances[:, bone], 1e-12)
+        out[:, joint] = np.maximum(out[:, joint], np.where(ratio <= 1, ratio, 0) ** sharpness)
+    return out / out.sum(1, keepdims=True)
+
+
+def _carried_back(mesh: Mesh, surface: Surface, weights: Float[np.ndarray, "point joint"]) -> Float[np.ndarray, "vertex joint"]:
+    """From the welded points to the file's vertices; those that no sound face uses move with the nearest place."""
+    out = weights[np.maximum(surface.point_of_vertex, 0)]
+    stray = np.flatnonzero(surface.point_of_vertex < 0)
+    if len(stray):
+        _, corners, share = closest_on_surface(surface, np.asarray(mesh.vertices[stray], float))
+        out[stray] = (weights[corners] * share[..., None]).sum(1)
+    return out
