@@ -53,5 +53,5 @@ def _diffusers() -> tuple[Any, Any]:
         import torch
         from diffusers import ShapEPipeline
     except ImportError as error:
-        raise AkdError("Text to 3D by Shap-E needs diffusers; install it with: pip install 'akd[diffusers]'.") from error
+        raise AkdError("Text to 3D by Shap-E needs diffusers; install it with: pip install 'akd[prior]'.") from error
     return ShapEPipeline, torch
