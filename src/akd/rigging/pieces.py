@@ -12,24 +12,53 @@ HUGGING = 0.1
 """Cloth lies along the body: half of it is nearer to it than this share of its own size. Swords and shields do not."""
 TOUCHING = 0.02
 """Where a carried piece is at most this share of the mesh's size farther from the body than its nearest point, it is held."""
+AROUND = 0.25
+"""A piece is the flesh of a bone if it encloses this much of it ..."""
+RIVAL = 0.5
+"""... and at least this share of what the piece that encloses most of it does."""
 BONE_SAMPLES = 12
 
 
-def bending_pieces(surface: Surface, bones: Bones) -> Bool[np.ndarray, " piece"]:
+def flesh_of_bones(surface: Surface, bones: Bones) -> Bool[np.ndarray, "piece bone"]:
+    """Which pieces lie around which bones? Inside-out pieces count, and so do open tubes such as sleeves."""
+    import igl
+
+    at = np.linspace(0, 1, BONE_SAMPLES)[:, None, None]
+    samples = (bones.head + at * (bones.tail - bones.head)).reshape(-1, 3)
+    low, high = samples.min(0), samples.max(0)
+    inside = np.zeros((surface.piece_count, len(bones.joint)))
+    order = np.argsort(surface.piece_of_face, kind="stable")
+    counts = np.bincount(surface.piece_of_face, minlength=surface.piece_count)
+    for piece, faces in enumerate(np.split(surface.faces[order], np.cumsum(counts)[:-1])):
+        box = surface.points[faces]
+        if len(faces) < 4 or (box.min((0, 1)) > high).any() or (box.max((0, 1)) < low).any():
+            continue
+        winding = igl.fast_winding_number(surface.points, faces, samples)
+        inside[piece] = (np.abs(winding) > 0.5).reshape(BONE_SAMPLES, -1).mean(0)
+    return (inside >= AROUND) & (inside >= RIVAL * inside.max(0))
+
+
+def eligible_bones(flesh: Bool[np.ndarray, "piece bone"]) -> Bool[np.ndarray, "piece bone"]:
+    """The bones that may move a piece: those it lies around and those that are in no piece; all if it lies around none."""
+    return flesh | ~flesh.any(0) | ~flesh.any(1)[:, None]
+
+
+def bending_pieces(surface: Surface, flesh: Bool[np.ndarray, "piece bone"]) -> Bool[np.ndarray, " piece"]:
     """Pieces around a bone, and cloth on them; the largest always."""
     extents = surface.extents()
-    large = extents > SMALL * surface.size
-    if not large.any():
-        return np.ones(surface.piece_count, bool)
-    flesh = np.zeros(surface.piece_count, bool)
-    for piece in np.flatnonzero(large):
-        flesh[piece] = _encloses_a_bone(surface, piece, bones)
-    flesh[np.argmax(extents * (flesh | ~flesh.any()))] = True
-    body = surface.only(flesh)
-    for piece in np.flatnonzero(large & ~flesh):
+    bending = flesh.any(1)
+    bending[np.argmax(extents * (bending | ~bending.any()))] = True
+    body = surface.only(bending)
+    for piece in np.flatnonzero((extents > SMALL * surface.size) & ~bending):
         distance, *_ = closest_on_surface(body, surface.points[surface.piece == piece])
-        flesh[piece] = np.median(distance) < HUGGING * extents[piece]
-    return flesh
+        bending[piece] = np.median(distance) < HUGGING * extents[piece]
+    return bending
+
+
+def stiffened(surface: Surface, weights: Float[np.ndarray, "point joint"]) -> Float[np.ndarray, "point joint"]:
+    """Weights in which every small piece moves as one."""
+    small = surface.extents() <= SMALL * surface.size
+    return np.where(small[surface.piece, None], _one_joint(surface, surface.piece, weights)[surface.piece], weights)
 
 
 def carried_weights(
@@ -47,10 +76,17 @@ def carried_weights(
     nearest = np.full(surface.piece_count, np.inf)
     np.minimum.at(nearest, piece, distance)
     held = distance <= nearest[piece] + TOUCHING * surface.size
-    total = np.zeros((surface.piece_count, weights.shape[1]))
-    np.add.at(total, piece[held], below[held])
-    out[loose] = (total / np.maximum(total.sum(1, keepdims=True), 1e-300))[piece]
+    out[loose] = _one_joint(surface, piece[held], below[held])[piece]
     return out
+
+
+def _one_joint(
+    surface: Surface, piece: Int[np.ndarray, " some"], weights: Float[np.ndarray, "some joint"]
+) -> Float[np.ndarray, "piece joint"]:
+    """For each piece the joint that moves these points of it most. A blend of several would squash it where they bend."""
+    total = np.zeros((surface.piece_count, weights.shape[1]))
+    np.add.at(total, piece, weights)
+    return np.eye(weights.shape[1])[total.argmax(1)]
 
 
 def closest_on_surface(
@@ -64,13 +100,3 @@ def closest_on_surface(
     a, b, c = (np.ascontiguousarray(surface.points[corners[:, i]]) for i in range(3))
     share = np.clip(igl.barycentric_coordinates(np.ascontiguousarray(place), a, b, c), 0, 1)
     return np.sqrt(square), corners, share / share.sum(1, keepdims=True)
-
-
-def _encloses_a_bone(surface: Surface, piece: int, bones: Bones) -> bool:
-    """Does any bone run through the inside of this piece? Inside-out pieces count, and so do open tubes such as sleeves."""
-    import igl
-
-    at = np.linspace(0, 1, BONE_SAMPLES)[:, None, None]
-    samples = (bones.head + at * (bones.tail - bones.head)).reshape(-1, 3)
-    faces = surface.faces[surface.piece_of_face == piece]
-    return bool((np.abs(igl.fast_winding_number(surface.points, faces, samples)) > 0.5).any())

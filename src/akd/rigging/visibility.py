@@ -35,12 +35,15 @@ class Sight:
         return self.distances[np.arange(len(self.bone)), self.bone]
 
 
-def nearest_visible(surface: Surface, bones: Bones, *, tries: int, slack: float) -> Sight:
+def nearest_visible(
+    surface: Surface, bones: Bones, eligible: Bool[np.ndarray, "piece bone"], *, tries: int, slack: float
+) -> Sight:
     """For each point the nearest bone that it sees among its ``tries`` nearest; the nearest of all where it sees none.
 
-    A wall in the last ``slack`` share of the way does not count: artists' bones may lie a little outside the flesh.
+    Only bones that are ``eligible`` for the point's piece count, the others are infinitely far away. A wall in the last ``slack`` share of the way does not count: artists' bones may lie a little outside the flesh.
     """
     distance, place = closest_on_bones(bones, surface.points)
+    distance = np.where(eligible[surface.piece], distance, np.inf)
     tries = min(tries, len(bones.joint))
     nearest = np.argpartition(distance, tries - 1, axis=1)[:, :tries]
     order = np.argsort(np.take_along_axis(distance, nearest, 1), axis=1, kind="stable")
@@ -48,7 +51,7 @@ def nearest_visible(surface: Surface, bones: Bones, *, tries: int, slack: float)
     chosen, seen = nearest[:, 0].copy(), np.zeros(len(surface.points), bool)
     scenes = _piece_scenes(surface)
     for rank in range(tries):
-        waiting = np.flatnonzero(~seen)
+        waiting = np.flatnonzero(~seen & np.isfinite(distance[np.arange(len(seen)), nearest[:, rank]]))
         bone = nearest[waiting, rank]
         at = place[waiting, bone][:, None]
         target = bones.head[bone] + at * (bones.tail[bone] - bones.head[bone])
@@ -71,9 +74,10 @@ def _blocked(
     """Does the point's own piece stand between it and the target?"""
     way = target - surface.points[points]
     origin = surface.points[points] + LIFT * way
+    length = np.linalg.norm(way, axis=1)
     out = np.zeros(len(points), bool)
     order = np.argsort(surface.piece[points], kind="stable")
-    order = order[np.linalg.norm(way[order], axis=1) > 1e-9 * surface.size]
+    order = order[length[order] > 1e-9 * surface.size]
     for rays in np.split(order, np.flatnonzero(np.diff(surface.piece[points[order]])) + 1):
         scene = scenes[surface.piece[points[rays[0]]]] if len(rays) else None
         if scene is not None:

@@ -15,7 +15,7 @@ from akd.errors import AkdError
 from akd.mesh import Mesh
 from akd.rigging.bones import Bones, bones_of, closest_on_bones
 from akd.rigging.heat import diffuse, laplacian
-from akd.rigging.pieces import bending_pieces, carried_weights, closest_on_surface
+from akd.rigging.pieces import bending_pieces, carried_weights, closest_on_surface, eligible_bones, flesh_of_bones, stiffened
 from akd.rigging.surface import Surface, weld
 from akd.rigging.tips import flesh_ends
 from akd.rigging.visibility import Sight, nearest_visible
@@ -39,11 +39,11 @@ class HeatSettings:
     """Walls in this last share of the way to a bone do not hide it."""
     sharpness: float = 64.0
     """Bones share a vertex as (d_nearest / d)^sharpness."""
-    rigid_pieces: bool = True
-    """Do small or merely held loose pieces move as one with what they touch?"""
+    pieces: bool = True
+    """Are loose pieces told apart: flesh of certain bones only, small or merely held ones that move as one?"""
 
 
-PAPER = HeatSettings(conductance=1.0, tries=1, slack=0.0, sharpness=np.inf, rigid_pieces=False)
+PAPER = HeatSettings(conductance=1.0, tries=1, slack=0.0, sharpness=np.inf, pieces=False)
 """As published: only the nearest bone heats a vertex, and only if it is visible."""
 
 
@@ -58,11 +58,14 @@ def heat_weights(
     bones = bones_of(skeleton, flesh_ends(skeleton, surface))
     if not len(surface.faces):
         return nearest_weights(mesh, bones)
-    bending = bending_pieces(surface, bones) if settings.rigid_pieces else np.ones(surface.piece_count, bool)
+    flesh = flesh_of_bones(surface, bones) if settings.pieces else np.ones((surface.piece_count, len(bones.joint)), bool)
+    bending = bending_pieces(surface, flesh)
     body = surface.only(bending)
-    sight = nearest_visible(body, bones, tries=settings.tries, slack=settings.slack)
+    sight = nearest_visible(body, bones, eligible_bones(flesh)[bending], tries=settings.tries, slack=settings.slack)
     conductance = _conductance(body, sight, settings.conductance)
-    heat = diffuse(*laplacian(body), conductance, _sources(sight, bones, settings.sharpness))
+    heat = diffuse(*laplacian(body), conductance, _sources(sight, bones, skeleton, settings.sharpness))
+    if settings.pieces:
+        heat = stiffened(body, heat)
     points = carried_weights(surface, bending, body, strongest(heat, k))
     return strongest(_carried_back(mesh, surface, points), k)
 
@@ -91,19 +94,25 @@ def _conductance(surface: Surface, sight: Sight, c: float) -> Float[np.ndarray, 
     return np.where(warm, c / np.maximum(sight.distance, NEAREST * surface.size) ** 2, 0)
 
 
-def _sources(sight: Sight, bones: Bones, sharpness: float) -> Float[np.ndarray, "point joint"]:
+def _sources(
+    sight: Sight, bones: Bones, skeleton: Skeleton, sharpness: float
+) -> Float[np.ndarray, "point joint"]:
     """Share of each joint in a point's heat: all of it for the chosen bone, less for others that are hardly farther away.
 
-    Nearer bones that the point does not see get nothing.
+    Only the chosen joint's parent and children share with it: around a joint, both its bones are equally near. Nearer bones
+    that the point does not see get nothing.
     """
-    out = np.zeros((len(sight.bone), bones.joint_count))
-    out[np.arange(len(out)), bones.joint[sight.bone]] = 1
-    if np.isinf(sharpness):
-        return out
-    chosen = np.maximum(sight.distance, 1e-12)
-    for bone, joint in enumerate(bones.joint):
-        ratio = chosen / np.maximum(sight.distances[:, bone], 1e-12)
-        out[:, joint] = np.maximum(out[:, joint], np.where(ratio <= 1, ratio, 0) ** sharpness)
+    chosen, distance = bones.joint[sight.bone], np.maximum(sight.distance, 1e-12)
+    out = np.zeros((len(chosen), bones.joint_count))
+    if not np.isinf(sharpness):
+        related = np.eye(bones.joint_count, dtype=bool)
+        child = np.flatnonzero(skeleton.parents >= 0)
+        related[child, skeleton.parents[child]] = related[skeleton.parents[child], child] = True
+        for bone, joint in enumerate(bones.joint):
+            ratio = distance / np.maximum(sight.distances[:, bone], 1e-12)
+            share = np.where((ratio <= 1) & related[chosen, joint], ratio, 0) ** sharpness
+            out[:, joint] = np.maximum(out[:, joint], share)
+    out[np.arange(len(out)), chosen] = 1
     return out / out.sum(1, keepdims=True)
 
 
