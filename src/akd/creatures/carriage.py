@@ -11,8 +11,8 @@ from akd.creatures.stride import Stride
 
 HIGHEST_BOUNCE = 0.1
 """[ℓ]"""
-SPRAWLING_TWIST = 2.5
-"""Lizards step with their backs: hips and shoulders turn this much more than under upright legs."""
+UNDULATION = 2.5
+"""Lizards step with their backs, which bend this much more than above upright legs."""
 Wave = Float[np.ndarray, " frame"]
 
 
@@ -28,14 +28,16 @@ def choreography(puppet: Puppet, stride: Stride, footing: Footing, time: Float[n
     aside = np.stack((0 * rise, rise - gait.crouch * style.crouch, gait.sway * style.sway * to_side), -1)
     shift = place + (about(1, heading) @ aside[..., None])[..., 0]
     hind, fore = _reaching(puppet, stride, cycle, last=True), _reaching(puppet, stride, cycle, last=False)
-    twist = gait.twist * style.sway * (SPRAWLING_TWIST if _walks_sprawling(puppet) else 1.0)
+    twist, undulation = gait.twist * style.sway, UNDULATION if _walks_sprawling(puppet) else 1.0
     arch = gait.flex * style.flex * _shortness(puppet) * _gathered(puppet, stride, cycle)
-    lean = np.stack((-gait.roll * style.sway * to_side, twist * hind, slope + 0.4 * arch - gait.lean * puppet.is_upright), -1)
+    lean = np.stack(
+        (-gait.roll * style.sway * to_side, twist / undulation * hind, slope + 0.4 * arch - gait.lean * puppet.is_upright), -1
+    )
     counter = -1.2 * hind if len(puppet.feet) == 2 else fore - hind
-    bends = spread(puppet.spine, np.stack((0.6 * gait.roll * style.sway * to_side, twist * counter, -arch), -1))
+    bends = spread(puppet.spine, np.stack((0.6 * gait.roll * style.sway * to_side, undulation * twist * counter, -arch), -1))
     bends |= spread(puppet.neck, np.stack((0 * rise, 0 * rise, gait.nod * style.nod * _nod(puppet, stride, cycle)), -1))
     for tail in puppet.tails:
-        bends |= tail_wave(tail, cycle, gait.tail * style.tail, 0.5 * arch - 0.5 * slope)
+        bends |= tail_wave(tail, cycle, gait.tail * style.tail * undulation**0.5, 0.5 * arch - 0.5 * slope)
     bends |= _dangling_arms(puppet, cycle)
     return Choreography(shift, heading, lean, footing, bends, swinging_arms(puppet, stride, cycle))
 
@@ -101,7 +103,8 @@ def _rise(puppet: Puppet, stride: Stride, cycle: Wave) -> tuple[Wave, Wave]:
         natural = min(puppet.gravity * (seconds / (2 * np.pi)) ** 2, HIGHEST_BOUNCE / max(abs(stride.gait.bounce), 1e-6))
         pair = angle[[left, right]]
         wave = (1 - alternate) * np.cos(pair).mean(0) + alternate * np.cos(2 * pair).mean(0)
-        heights.append(stride.gait.bounce * stride.style.bounce * natural * wave)
+        shared = len(groups) if stride.gait.bounce > 0 else 1  # a body held by other legs too vaults less over each pair
+        heights.append(stride.gait.bounce * stride.style.bounce * _shortness(puppet) * natural * wave / shared)
         places.append((feet[left].centre[0] + feet[right].centre[0]) / 2)
     at = np.array(places) - np.mean(places)
     length = float(np.square(at).sum())
@@ -117,7 +120,7 @@ def _sided(puppet: Puppet, cycle: Float[np.ndarray, "foot frame"]) -> Wave:
 
 
 def _shortness(puppet: Puppet) -> float:
-    """Long low bodies pitch less: their ends would be in the ground."""
+    """Long low bodies bounce and pitch less: their ends would be in the ground."""
     return min(1.0, 1.2 / max(puppet.trunk_length, 0.1))
 
 

@@ -72,7 +72,7 @@ def main(settings: GaitSheetSettings) -> None:
         for name in settings.motions or (*gaits_for(rig), *actions_for(rig)):
             motion = gait_motion(rig, name, seed=None)
             strips.append((f"{plan}: {name}", strip(rig, motion, settings.count, settings.width, settings.turn)))
-    page(strips).save(settings.out, optimize=True)
+    page(strips).quantize(64).save(settings.out, optimize=True)
 
 
 if __name__ == "__main__":

@@ -84,7 +84,7 @@ GAITS: dict[str, Gait] = {
              heel_rise=0.8, nod=0.05, tail=0.25),
         Gait("run", {2: (0.0, 0.5)}, duty=0.33, froude=1.1, bounce=-0.9, clearance=0.28, crouch=0.06, width=0.7, sway=0.01,
              roll=0.04, twist=0.12, lean=0.14, arm_swing=0.6, elbow=1.5, heel_rise=0.9),
-        Gait("hop", {2: (0.0, 0.0)}, duty=0.36, froude=0.12, stride=0.55, bounce=-1.0, clearance=0.14, crouch=0.07, lean=0.1,
+        Gait("hop", {2: (0.0, 0.0)}, duty=0.31, froude=0.12, stride=0.55, bounce=-1.0, clearance=0.17, crouch=0.07, lean=0.1,
              arm_swing=0.3, elbow=0.9, heel_rise=0.5),
         Gait("tripod", {6: _checkered(6)}, duty=0.55, froude=0.3, bounce=0.2, clearance=0.2, roll=0.02, twist=0.04, **_MANY),
         Gait("tetrapod", {8: _checkered(8)}, duty=0.55, froude=0.3, bounce=0.2, clearance=0.2, roll=0.02, twist=0.03, **_MANY),

@@ -127,7 +127,9 @@ class Puppet:
         owner, height = self.point_owner, self.rig.mesh.vertices[:, 1]
         upper = {joint for foot in self.feet for joint in foot.leg.chain[:-1]}
         feet = {joint for limb in self.rig.legs for joint in limb.joints} - upper
-        fan = np.array([(0, -1, 0), (0.5, -1, 0), (-0.5, -1, 0), (1, -0.4, 0), (-1, -0.4, 0), (0, -1, 0.5), (0, -1, -0.5)], float)
+        tilt = np.radians(np.arange(-75, 76, 15))
+        fan = np.stack((np.sin(tilt), -np.cos(tilt), 0 * tilt), -1)
+        fan = np.concatenate((fan, [(0.0, -1.0, 0.5), (0.0, -1.0, -0.5)]))
         chosen = []
         for joint in set(np.unique(owner).tolist()) - feet:
             own = np.flatnonzero((owner == joint) & ((height > LOW) | (joint not in upper)))
@@ -203,7 +205,7 @@ def _carried(rig: Rig, limb: Limb, sole: Int[np.ndarray, " sole"]) -> Float[np.n
         return np.eye(rig.skeleton.joint_count)[limb.tip]
     height = rig.mesh.vertices[:, 1]
     touches = (rig.weights[:, list(limb.joints)].sum(1) > 0.5) & (height < height[sole].min() + SOLE_THICKNESS)
-    return rig.weights[np.union1d(np.flatnonzero(touches), sole)].mean(0)
+    return np.maximum(rig.weights[touches].mean(0) if touches.any() else 0.0, rig.weights[sole].mean(0))
 
 
 def _outline(rig: Rig, limb: Limb, joints: tuple[int, ...], sole: Int[np.ndarray, " sole"]) -> Int[np.ndarray, " point"]:
