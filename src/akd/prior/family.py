@@ -40,6 +40,8 @@ class Family(ABC):
 
     pipeline_class: str
     """Name of its class in diffusers, as ``model_index.json`` says it."""
+    frames_at_once: int = 10_000
+    """How many frames are encoded together; the rest waits."""
 
     def __init__(self, pipe: Any) -> None:
         self.pipe = pipe
@@ -95,7 +97,7 @@ def forgetfully(function: Any, *args: Any) -> Any:
     return checkpoint(function, *args, use_reentrant=False, preserve_rng_state=False)
 
 
-def mean_of(moments: Float[Tensor, "batch twice frame row column"]) -> Latents:
+def mean_of(moments: Float[Tensor, "batch twice cell row column"]) -> Latents:
     """The mean half of an autoencoder's output."""
     return moments.chunk(2, dim=1)[0]
 

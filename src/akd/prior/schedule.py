@@ -13,7 +13,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 Prediction = Literal["v", "epsilon", "flow"]
-Latents = Float[Tensor, "batch channel frame row column"]
+Latents = Float[Tensor, "batch channel cell row column"]
+"""Cells of latents: a few frames and a square of pixels each."""
 
 
 class Level(NamedTuple):

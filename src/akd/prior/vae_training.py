@@ -51,6 +51,8 @@ class VaeTraining:
     """Frames of a crop."""
     whole_every: int = 6
     """Each so many steps see one whole clip instead of crops."""
+    whole_from: int = 650
+    """From this step on, whole clips only: the networks' normalisation sees the whole picture, and crops mislead it."""
 
 
 class CellDecoder(nn.Module):
@@ -140,7 +142,7 @@ def _on_clips(config: VaeTraining, loss):  # type: ignore[no-untyped-def]
         nonlocal clips
         if step % RESCAN == 0:
             clips = read_cache(config.cache)
-        whole = step % config.whole_every == config.whole_every - 1
+        whole = step >= config.whole_from or step % config.whole_every == config.whole_every - 1
         return loss(network, whole_clip(clips, randomness) if whole else crops(clips, config, randomness), randomness)
 
     return on_step

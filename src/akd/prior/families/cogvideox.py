@@ -12,6 +12,7 @@ from akd.render.film_settings import FilmSettings
 
 class CogVideoX(Family):
     pipeline_class = "CogVideoXPipeline"
+    frames_at_once = 9
 
     @property
     def grid(self) -> Grid:
@@ -64,7 +65,12 @@ class CogVideoX(Family):
         return (moments if vae.quant_conv is None else vae.quant_conv(moments)), cache
 
     def decode(self, latents: Latents) -> Pixels:
-        return self.pipe.vae.decode(latents / self.pipe.vae.config.scaling_factor).sample
+        """The decoder takes the first cell for a single frame only if their number is odd; else it gets one more in front."""
+        plain = latents / self.pipe.vae.config.scaling_factor
+        if plain.shape[2] % 2:
+            return self.pipe.vae.decode(plain).sample
+        squeeze = self.pipe.vae.config.temporal_compression_ratio
+        return self.pipe.vae.decode(torch.cat((plain[:, :, :1], plain), 2)).sample[:, :, int(squeeze) :]
 
     def predict(self, z_t: Latents, time: Tensor, text: Text) -> Latents:
         rotary = None

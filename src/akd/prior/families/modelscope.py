@@ -15,6 +15,7 @@ FRAMES_AT_ONCE = 4
 
 class ModelScope(Family):
     pipeline_class = "TextToVideoSDPipeline"
+    frames_at_once = FRAMES_AT_ONCE
 
     @property
     def network(self) -> Any:

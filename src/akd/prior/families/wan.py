@@ -13,6 +13,7 @@ from akd.render.film_settings import FilmSettings
 
 class Wan(Family):
     pipeline_class = "WanPipeline"
+    frames_at_once = 5
 
     def __init__(self, pipe: Any) -> None:
         super().__init__(pipe)

@@ -1,0 +1,146 @@
+"""What a prior would cost, told without loading it: its networks are built on torch's meta device, which knows shapes only."""
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from akd.errors import AkdError
+from akd.prior.families import FAMILIES
+from akd.prior.known import KNOWN, KnownModel, Part
+from akd.prior.load import EMBEDDED, EMBEDDED_FOLDER
+from akd.prior.prior import LatentShape, VideoPrior
+
+SCHEDULERS = {
+    "CogVideoXPipeline": ("CogVideoXDDIMScheduler", {"prediction_type": "v_prediction", "rescale_betas_zero_snr": True}),
+    "WanPipeline": ("UniPCMultistepScheduler", {"prediction_type": "flow_prediction", "use_flow_sigmas": True}),
+    "LTXPipeline": ("FlowMatchEulerDiscreteScheduler", {}),
+    "HunyuanVideoPipeline": ("FlowMatchEulerDiscreteScheduler", {}),
+    "TextToVideoSDPipeline": ("DDIMScheduler", {}),
+}
+
+
+@dataclass(frozen=True)
+class PriorInfo:
+    """Numbers about a prior and a film for it. Memory and work are estimates."""
+
+    name: str
+    network_parameters: int
+    vae_parameters: int
+    text_parameters: int
+    frames: int
+    height: int
+    width: int
+    latents: LatentShape
+    tokens: int
+    """Of the film, without those of the text."""
+    weights_gigabytes: float
+    """Network and autoencoder, in the given precision; the text encoder can leave once the sentence is embedded."""
+    encode_gigabytes: float
+    """What encoding one film with gradient holds at its peak, a chunk of frames at a time (estimate)."""
+    encode_teraflop: float
+    """One encoding and its way back, with what is computed twice."""
+    predict_teraflop: float
+    """One guided prediction: with the sentence, and without."""
+
+    @property
+    def step_teraflop(self) -> float:
+        """One distillation step with one draw of noise."""
+        return self.encode_teraflop + self.predict_teraflop
+
+
+def prior_info(
+    name: str = EMBEDDED, *, frames: int | None = None, size: tuple[int, int] | None = None, dtype: torch.dtype = torch.bfloat16
+) -> PriorInfo:
+    """Sizes and costs of a prior, for its own film or one of other frames and (width, height)."""
+    known = known_model(name)
+    prior, text_encoders = on_meta(known)
+    film = prior.film
+    film = replace(film, frames=frames or film.frames, width=size[0] if size else film.width, height=size[1] if size else film.height)
+    latents = prior.latent_shape(film.frames, film.height, film.width)
+    pipe, network = prior.family.pipe, prior.family.network
+    counts = parameters(network), parameters(pipe.vae), sum(map(parameters, text_encoders))
+    encode, held = _encode_cost(prior, film.frames, film.height, film.width, dtype)
+    return PriorInfo(
+        name, *counts, film.frames, film.height, film.width, latents, _tokens(network, latents),
+        (counts[0] + counts[1]) * dtype.itemsize / 1e9, held, encode, _predict_cost(prior, known, latents),
+    )  # fmt: skip
+
+
+def known_model(name: str) -> KnownModel:
+    """The configuration of a model from our table or from its folder."""
+    if name in KNOWN:
+        return KNOWN[name]
+    folder = EMBEDDED_FOLDER if name == EMBEDDED else Path(name)
+    if not (folder / "model_index.json").is_file():
+        raise AkdError(f"Nothing is known about {name!r} without downloading it; give its folder, 'embedded', or one of {', '.join(KNOWN)}.")
+    index = json.loads((folder / "model_index.json").read_text())
+
+    def part(which: str) -> Part:
+        config = json.loads((folder / which / "config.json").read_text())
+        return index[which][1], {key: value for key, value in config.items() if not key.startswith("_")}
+
+    network = part("unet" if "unet" in index else "transformer")
+    text = {"encoder_hidden_states": (1, network[1].get("max_text_seq_length", 77), network[1].get("text_embed_dim", 1024))}
+    return KnownModel(index["_class_name"], network, part("vae"), (part("text_encoder"),), text)
+
+
+def on_meta(known: KnownModel) -> tuple[VideoPrior, list[nn.Module]]:
+    """The model without weights, and its text encoders."""
+    import diffusers
+    import transformers
+
+    kind, options = SCHEDULERS[known.pipeline]
+    with torch.device("meta"):
+        network, vae = (getattr(diffusers, name)(**config) for name, config in (known.network, known.vae))
+        readers = [_text_encoder(transformers, *part) for part in known.text_encoders]
+    parts: dict[str, Any] = {"vae": vae, "scheduler": getattr(diffusers, kind)(**options), **dict(known.options)}
+    parts["unet" if known.pipeline == "TextToVideoSDPipeline" else "transformer"] = network
+    pipeline = getattr(diffusers, known.pipeline)
+    empty = {name: None for name in pipeline._get_signature_keys(pipeline)[0] if name not in parts}
+    return VideoPrior(FAMILIES[known.pipeline](pipeline(**parts, **empty))), readers
+
+
+def _text_encoder(transformers: Any, name: str, config: dict[str, Any]) -> nn.Module:
+    kind = getattr(transformers, name)
+    return kind(kind.config_class(**config))
+
+
+def parameters(network: nn.Module) -> int:
+    """How many numbers a network has learned."""
+    return sum(parameter.numel() for parameter in network.parameters())
+
+
+def _tokens(network: Any, latents: LatentShape) -> int:
+    patch = network.config.get("patch_size") or 1
+    in_time, across = (patch[0], patch[1]) if isinstance(patch, (tuple, list)) else (network.config.get("patch_size_t") or 1, patch)
+    return (latents.frame // in_time) * (latents.row // across) * (latents.column // across)
+
+
+def _encode_cost(prior: VideoPrior, frames: int, height: int, width: int, dtype: torch.dtype) -> tuple[float, float]:
+    """Work of an encoding, its repetition and its way back [TFLOP], and what one chunk of frames leaves for the way back [GB]."""
+    video = torch.empty(1, 3, frames, height, width, device="meta", requires_grad=True)
+    with torch.no_grad(), FlopCounterMode(display=False) as counter:
+        prior.family.encode(video.detach())
+    chunk = min(prior.family.frames_at_once, frames)
+    held = 0
+
+    def note(tensor: torch.Tensor) -> torch.Tensor:
+        nonlocal held
+        held += tensor.numel() * dtype.itemsize
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+        prior.family.pipe.vae.encode(video[:, :, :chunk] if prior.family.squeeze[1] > 1 else video[0, :, :chunk].transpose(0, 1))
+    return 4 * counter.get_total_flops() / 1e12, held / 1e9
+
+
+def _predict_cost(prior: VideoPrior, known: KnownModel, latents: LatentShape) -> float:
+    text = {name: torch.zeros(shape, device="meta") for name, shape in known.text.items()}
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        prior.family.predict(torch.empty(1, *latents, device="meta"), torch.ones(1, device="meta"), text)
+    return 2 * counter.get_total_flops() / 1e12

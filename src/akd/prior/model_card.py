@@ -1,0 +1,34 @@
+"""The text beside the embedded prior's weights."""
+
+
+def model_card(facts: str) -> str:
+    """The card, with what was measured."""
+    return f"""---
+license: apache-2.0
+library_name: diffusers
+pipeline_tag: text-to-video
+---
+# The small video prior of akd
+
+A CogVideoX pipeline (transformer, 3D causal autoencoder, T5 text encoder, scheduler) of about four million parameters. It was made
+to tell whether a character *moves* like the sentence says, and for nothing else.
+
+**Data.** Clips of procedural creatures from akd itself: all body plans except bear and ostrich, individuals with seeds below 10,000,
+all gaits and actions, standing still too; 17 frames of 64 × 64 pixels in the marker look (neutral body, every limb in a colour
+of its own), seen from the front right, 15 % without ground. Time is the body's own: frames per second are
+8 · √(0.9 m / leg length), so that a walking stride is about eight frames whatever the size. Captions are generated. No pictures or
+videos made by others were used.
+
+**Training.** `akd prior train`: the encoder against a stand-in decoder, then the transformer and the text encoder on latents
+(v-prediction, zero terminal SNR, 12 % empty captions), then the decoder. One CPU.
+
+**What it knows.** How limbs of these body plans swing together in these gaits and actions, seen in this look from this side.
+**What it does not know.** Natural pictures, other views, objects, faces, more than one creature, anything a caption says
+about colour, place or style.
+
+**Use.** `akd` loads it by the name `embedded`. With diffusers alone:
+`CogVideoXPipeline.from_pretrained(folder)("a dog walking", num_frames=17, height=64, width=64, max_sequence_length=24)`.
+
+{facts}
+Licence: Apache-2.0.
+"""

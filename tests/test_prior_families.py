@@ -1,0 +1,116 @@
+"""Laws that hold for every family, on tiny models of the real classes."""
+
+import pytest
+import torch
+from tiny_priors import TINY, tiny
+
+from akd.errors import AkdError
+from akd.prior.families import FAMILIES
+from akd.prior.prior import VideoPrior
+from akd.prior.schedule import add_noise
+
+
+@pytest.fixture(scope="module", params=TINY)
+def prior(request: pytest.FixtureRequest) -> VideoPrior:
+    pipe = tiny(request.param)
+    return VideoPrior(FAMILIES[type(pipe).__name__](pipe))
+
+
+def film_of(prior: VideoPrior, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    frames, height, width = prior.family.grid.nearest(13, 32, 64)
+    return torch.rand(1, frames, height, width, 3, generator=torch.Generator().manual_seed(1), dtype=dtype)
+
+
+def test_encode_is_the_models_own_encoding(prior: VideoPrior) -> None:
+    video = film_of(prior)
+    latents = prior.encode(video)
+    assert latents.shape == (1, *prior.latent_shape(*video.shape[1:4]))
+    pixels = video.permute(0, 4, 1, 2, 3) * 2 - 1
+    vae = prior.family.pipe.vae
+    if vae.config.get("latents_mean") is None and pixels.shape[1] == 3 and type(vae).__name__ != "AutoencoderKL":
+        own = vae.encode(pixels).latent_dist.mean * vae.config.scaling_factor
+        torch.testing.assert_close(latents, own, rtol=1e-4, atol=1e-5)
+    assert prior.decode(latents).shape == video.shape
+
+
+def test_gradient_of_encode_equals_the_one_that_remembers_everything(prior: VideoPrior, monkeypatch: pytest.MonkeyPatch) -> None:
+    vae = prior.family.pipe.vae.double()
+    video = film_of(prior, torch.float64)
+
+    def gradient() -> torch.Tensor:
+        leaf = video.clone().requires_grad_()
+        latents = prior.encode(leaf)
+        weights = torch.linspace(-1, 1, latents.numel()).view_as(latents)
+        return torch.autograd.grad((latents * weights).sum(), leaf)[0]
+
+    forgetful = gradient()
+    for module in ("cogvideox", "wan", "modelscope"):
+        monkeypatch.setattr(f"akd.prior.families.{module}.forgetfully", lambda function, *args: function(*args))
+    if getattr(vae, "is_gradient_checkpointing", False):
+        vae.disable_gradient_checkpointing()
+    remembering = gradient()
+    vae.float()
+    assert remembering.abs().max() > 0
+    torch.testing.assert_close(forgetful, remembering, rtol=1e-5, atol=1e-7)
+
+
+def test_predictions_agree_with_their_guesses(prior: VideoPrior) -> None:
+    clean = torch.randn(2, *prior.latent_shape(*film_of(prior).shape[1:4]))
+    noise, t = torch.randn_like(clean), torch.tensor([0.3, 0.8])
+    level = prior.schedule.level(t)
+    z_t = add_noise(clean, noise, level)
+    guess = prior.denoise(z_t, t, prior.embed("a dog walking"))
+    assert guess.clean.isfinite().all()
+    torch.testing.assert_close(add_noise(guess.clean, guess.noise, level), z_t, rtol=1e-3, atol=1e-4)
+
+
+def test_guidance_goes_from_without_to_with_text(prior: VideoPrior) -> None:
+    z_t = torch.randn(1, *prior.latent_shape(*film_of(prior).shape[1:4]))
+    t, words, none = torch.tensor([0.6]), prior.embed("a horse galloping"), prior.embed("")
+    with_text, without, doubled = (prior.denoise(z_t, t, words, none, scale).clean for scale in (1.0, 0.0, 2.0))
+    torch.testing.assert_close(without, prior.denoise(z_t, t, none).clean)
+    torch.testing.assert_close(doubled - with_text, with_text - without, rtol=1e-3, atol=1e-4)
+    assert (with_text - without).abs().max() > 1e-7
+
+
+def test_a_batch_is_its_parts(prior: VideoPrior) -> None:
+    z_t = torch.randn(2, *prior.latent_shape(*film_of(prior).shape[1:4]))
+    t, words = torch.tensor([0.4, 0.9]), prior.embed("a spider")
+    both = prior.predict(z_t, t, words)
+    for row in range(2):
+        torch.testing.assert_close(both[row : row + 1], prior.predict(z_t[row : row + 1], t[row : row + 1], words), rtol=1e-3, atol=1e-4)
+
+
+def test_half_precision_is_near_full(prior: VideoPrior) -> None:
+    z_t = torch.randn(1, *prior.latent_shape(*film_of(prior).shape[1:4]), generator=torch.Generator().manual_seed(2))
+    t, words = torch.tensor([0.5]), prior.embed("a cat")
+    full = prior.predict(z_t, t, words)
+    network = prior.family.network.to(torch.bfloat16)
+    try:
+        half = prior.predict(z_t, t, {name: part.to(torch.bfloat16) if part.is_floating_point() else part for name, part in words.items()})
+    finally:
+        network.float()
+    assert half.dtype == torch.float32
+    assert (half - full).norm() < 0.1 * full.norm() + 1e-3
+
+
+def test_sentences_are_read_once(prior: VideoPrior) -> None:
+    assert prior.embed("a cat") is prior.embed("a cat")
+
+
+def test_odd_sizes_are_refused_with_the_nearest_that_fits(prior: VideoPrior) -> None:
+    grid = prior.family.grid
+    frames, height, width = grid.nearest(13, 32, 64)
+    with pytest.raises(AkdError, match=f"{frames} frames of {width} × {height}"):
+        prior.check_film(frames, height + 1, width)
+    if grid.step > 1:
+        with pytest.raises(AkdError, match="nearest that fits"):
+            prior.encode(torch.rand(1, frames + 1, height, width, 3))
+
+
+def test_samples_repeat_with_their_seed(prior: VideoPrior) -> None:
+    frames, height, width = film_of(prior).shape[1:4]
+    small = prior.with_film({"frames": frames, "height": height, "width": width})
+    one, again, other = (small.sample("a dog", steps=2, seed=seed) for seed in (0, 0, 1))
+    assert torch.equal(one, again)
+    assert not torch.equal(one, other)
