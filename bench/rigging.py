@@ -1,0 +1,207 @@
+"""Automatic rigging against artists, against Blender and against exact truth.
+
+    python -m bench.rigging weights --blender-python PYTHON    weights on every skinned asset, the artist's hidden
+    python -m bench.rigging speed --blender-python PYTHON      seconds against vertices
+    python -m bench.rigging skeletons                          skeletons of creatures and of static meshes
+
+PYTHON is an interpreter with ``pip install bpy``; without one, Blender's columns are left out.
+"""
+
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import numpy as np
+import torch
+import tyro
+
+from akd.anatomy.clips import read_clip
+from akd.assets import load_rig
+from akd.creatures.build import creature
+from akd.mesh import Mesh
+from akd.measure.rigging import weight_errors
+from akd.rig import Rig
+from akd.rigging.bones import bones_of
+from akd.rigging.surface import weld
+from akd.rigging.tips import flesh_ends
+from akd.rigging.weights import PAPER, heat_weights, nearest_weights
+from akd.skeleton import Posed, Skeleton, forward_kinematics
+from akd.skinning import skin_points
+
+CLIPS, FRAMES = 3, 12  # of each asset's own clips, and so many instants of each
+TOOL = Path(__file__).parents[1] / "tools" / "blender_weights.py"
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Skin weights with the artist's skeleton, the artist's weights hidden."""
+
+    assets: Path = Path("../shared/assets")
+    blender_python: Path | None = None
+    blender_results: Path | None = None
+    """Keep Blender's weights here and use those of an earlier run: it takes minutes."""
+
+    def run(self) -> None:
+        rigs = {p.stem: load_rig(p) for p in sorted(self.assets.glob("*/*.glb")) if p.stem != "RecursiveSkeletons"}
+        rigs = {name: rig for name, rig in rigs.items() if _is_skinned(rig)}
+        blender = _blender({name: _blender_input(rig.mesh, rig.skeleton) for name, rig in rigs.items()}, self.blender_python, self.blender_results)
+        columns = ("nearest", "paper", "ours") + (("Blender", "Blender merged") if blender else ())
+        scores = {name: _scores(rig, blender.get(name)) for name, rig in rigs.items()}
+        for title, value in (
+            ("L1 (0–2)", lambda s: f"{s.l1:.2f}"), ("Mean deformation error [% of height]", lambda s: f"{s.moved:.2f}"),
+            ("Precision / recall", lambda s: f"{s.precision:.2f} / {s.recall:.2f}"), ("Seconds", lambda s: f"{s.seconds:.2f}"),
+        ):
+            print(f"\n### {title}\n\n| asset | vertices | " + " | ".join(columns) + " |\n" + "|---" * (len(columns) + 2) + "|")
+            for name, row in scores.items():
+                print(f"| {name} | {rigs[name].mesh.vertex_count} | " + " | ".join(value(row[c]) for c in columns) + " |")
+        print("\n" + _summary(scores, columns))
+
+
+class Score(NamedTuple):
+    """One set of weights on one asset."""
+
+    precision: float
+    recall: float
+    l1: float
+    moved: float
+    seconds: float
+    unweighted: float
+
+
+def _scores(rig: Rig, blender: dict[str, np.ndarray] | None) -> dict[str, Score]:
+    posed = _clip_poses(rig)
+
+    def score(make, seconds: float | None = None) -> Score:
+        begin = time.process_time()
+        weights = make()
+        seconds = time.process_time() - begin if seconds is None else seconds
+        errors = weight_errors(weights, rig.weights)
+        return Score(*errors, 100 * _deformation(rig, posed, weights), seconds, float((weights.sum(1) < 1e-3).mean()))
+
+    mesh, skeleton = rig.mesh, rig.skeleton
+    out = {
+        "nearest": score(lambda: nearest_weights(mesh, bones_of(skeleton, flesh_ends(skeleton, weld(mesh))))),
+        "paper": score(lambda: heat_weights(mesh, skeleton, settings=PAPER)),
+        "ours": score(lambda: heat_weights(mesh, skeleton)),
+    }
+    if blender:
+        out["Blender"] = score(lambda: _unit_rows(blender["imported"]), float(blender["seconds"][0]))
+        out["Blender merged"] = score(lambda: _unit_rows(blender["merged"]), float(blender["seconds"][1]))
+    return out
+
+
+def _clip_poses(rig: Rig) -> Posed:
+    """Some instants of some of the artist's own clips."""
+    assert rig.origin is not None
+    clips = rig.origin.file.clips
+    chosen = clips[:: max(1, -(-len(clips) // CLIPS))]
+    poses = []
+    for clip in chosen:
+        posed = forward_kinematics(rig.skeleton, read_clip(rig, clip.name, fps=FRAMES / max(clip.duration, 0.1)).motion.pose)
+        poses.append(posed)
+    return Posed(torch.cat([p.rotation for p in poses]), torch.cat([p.position for p in poses]))
+
+
+def _deformation(rig: Rig, posed: Posed, weights: np.ndarray) -> float:
+    """Mean vertex distance to the artist's deformation / height; what has no weights stays where it was."""
+    rest = torch.as_tensor(rig.mesh.vertices, dtype=posed.position.dtype)
+    moved = []
+    for chosen in (weights, rig.weights):
+        w = torch.as_tensor(chosen, dtype=rest.dtype)
+        moved.append(skin_points(rig.skeleton, posed, w, rest) + (1 - w.sum(1, keepdim=True)) * rest)
+    return float((moved[0] - moved[1]).norm(dim=-1).mean() / np.ptp(rig.mesh.vertices[:, 1]))
+
+
+def _summary(scores: dict[str, dict[str, Score]], columns: tuple[str, ...]) -> str:
+    lines = ["| | " + " | ".join(columns) + " |\n" + "|---" * (len(columns) + 1) + "|"]
+    mean = {c: (np.mean([r[c].l1 for r in scores.values()]), np.mean([r[c].moved for r in scores.values()])) for c in columns}
+    failed = {c: sum(r[c].unweighted > 0.01 for r in scores.values()) for c in columns}
+    lines.append("| mean L1 | " + " | ".join(f"{mean[c][0]:.3f}" for c in columns) + " |")
+    lines.append("| mean deformation error | " + " | ".join(f"{mean[c][1]:.3f} %" for c in columns) + " |")
+    lines.append("| assets with unweighted vertices | " + " | ".join(str(failed[c]) for c in columns) + " |")
+    rivals = [c for c in columns if c not in ("ours", "paper")]
+    best = [all(r["ours"].l1 <= r[c].l1 and r["ours"].moved <= r[c].moved for c in rivals) for r in scores.values()]
+    lines.append(f"\nOurs has both the lowest L1 and the lowest deformation error on {sum(best)} of {len(best)} assets.")
+    if "Blender" in columns:
+        ratio = [
+            (r["ours"].moved, min(good)) for r in scores.values()
+            if (good := [r[c].moved for c in ("Blender", "Blender merged") if r[c].unweighted < 0.01])
+        ]
+        ours, theirs = np.mean(ratio, axis=0)
+        lines.append(
+            f"Where Blender succeeds ({len(ratio)} assets), our mean deformation error is {ours / theirs:.2f} times the better of its runs."
+        )
+    return "\n".join(lines)
+
+
+def _is_skinned(rig: Rig) -> bool:
+    return rig.origin is not None and bool(rig.origin.file.clips) and rig.mesh.vertex_count > 0
+
+
+def _unit_rows(weights: np.ndarray) -> np.ndarray:
+    total = weights.sum(1, keepdims=True)
+    return np.divide(weights, total, out=np.zeros_like(weights), where=total > 1e-6)
+
+
+def _blender_input(mesh: Mesh, skeleton: Skeleton) -> dict[str, np.ndarray]:
+    """The same bones that ours get, as one segment per joint, at size one."""
+    tips = flesh_ends(skeleton, weld(mesh))
+    leaf = ~np.isin(np.arange(skeleton.joint_count), skeleton.parents)
+    tails = np.where(leaf[:, None], tips, skeleton.tails)
+    size = np.ptp(mesh.vertices, axis=0).max()
+    return {
+        "vertices": mesh.vertices / size, "faces": mesh.faces, "parents": skeleton.parents,
+        "heads": skeleton.positions / size, "tails": tails / size,
+    }  # fmt: skip
+
+
+def _blender(
+    inputs: dict[str, dict[str, np.ndarray]], python: Path | None, results: Path | None = None
+) -> dict[str, dict[str, np.ndarray]]:
+    """Blender's weights by name; empty without Blender."""
+    if python is None:
+        return {}
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = results or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, data in inputs.items():
+            np.savez(folder / f"{name}.npz", **data)
+        subprocess.run([python, TOOL, folder], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        return {name: dict(np.load(folder / f"{name}.blender.npz")) for name in inputs}
+
+
+@dataclass(frozen=True)
+class Speed:
+    """Seconds against vertices on one creature, its faces divided again and again."""
+
+    blender_python: Path | None = None
+    largest: int = 200_000
+
+    def run(self) -> None:
+        import igl
+
+        rig = creature("human", 0)
+        vertices, faces = rig.mesh.vertices, rig.mesh.faces
+        meshes = {}
+        while len(vertices) <= self.largest:
+            meshes[str(len(vertices))] = Mesh(vertices, faces, np.ones_like(vertices))
+            vertices, faces = (np.asarray(x) for x in igl.upsample(vertices, faces))
+        blender = _blender({n: _blender_input(m, rig.skeleton) for n, m in meshes.items()}, self.blender_python)
+        print("| vertices | ours [s] | µs per vertex | Blender [s] |\n|---|---|---|---|")
+        for name, mesh in meshes.items():
+            begin = time.perf_counter()
+            heat_weights(mesh, rig.skeleton)
+            seconds = time.perf_counter() - begin
+            theirs = f"{blender[name]['seconds'][0]:.2f}" if name in blender else "–"
+            if name in blender and not blender[name]["imported"].any():
+                theirs += " (no solution)"
+            print(f"| {name} | {seconds:.2f} | {1e6 * seconds / int(name):.0f} | {theirs} |", flush=True)
+
+
+Command = Annotated[Weights, tyro.conf.subcommand("weights")] | Annotated[Speed, tyro.conf.subcommand("speed")]
+
+if __name__ == "__main__":
+    tyro.cli(Command).run()  # type: ignore[arg-type]
