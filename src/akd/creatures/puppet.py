@@ -13,6 +13,10 @@ from akd.skeleton import Kind, Limb, Skeleton
 
 SOLE_SHARE = 0.3
 """A joint that moves at least this share of the sole carries the foot: heel and ball belong to the ankle, a paw to the toe."""
+ANKLE = 0.2
+"""A joint nearer to the ground than this is an ankle, not a hock [ℓ],"""
+LOW_SOLE_SHARE = 0.18
+"""and carries the foot already with this share."""
 SOLE_THICKNESS = 0.03
 """Vertices of a leg this near to its lowest touch the ground [ℓ]."""
 SOLE_SAMPLES = 32
@@ -175,8 +179,9 @@ def _foot(rig: Rig, limb: Limb, number: int) -> Foot:
     sole = _sole(rig, limb, number)
     carried = _carried(rig, limb, sole)
     chain = main_chain(skeleton, limb)
-    share = carried[chain]
-    foot = chain[int(np.argmax(share >= min(SOLE_SHARE, share.max())))]
+    share, height = carried[chain], skeleton.positions[chain, 1] - vertices[sole, 1].min(initial=0.0)
+    carries = share >= np.where(height < ANKLE, LOW_SOLE_SHARE, SOLE_SHARE)
+    foot = chain[int(np.argmax(carries if carries.any() else share == share.max()))]
     toes = tuple(joint for joint in limb.joints if skeleton.parents[joint] == foot and carried[joint] > 0.1)
     points = vertices[sole] if sole.size else skeleton.tails[[limb.tip]]
     low = points[:, 1].min()
@@ -210,7 +215,9 @@ def _carried(rig: Rig, limb: Limb, sole: Int[np.ndarray, " sole"]) -> Float[np.n
 
 def _outline(rig: Rig, limb: Limb, joints: tuple[int, ...], sole: Int[np.ndarray, " sole"]) -> Int[np.ndarray, " point"]:
     below = [j for j in limb.joints if rig.skeleton.is_ancestor[joints[0], j]]
-    own = np.flatnonzero((rig.weights[:, below].sum(1) > 0.5) & (rig.mesh.vertices[:, 1] < LOW))
+    height, whole = rig.mesh.vertices[:, 1], rig.weights[:, list(limb.joints)].sum(1) > 0.5
+    # Skin just above the ground counts whichever joint moves it: a heel that hangs on the hock must not sink in.
+    own = np.flatnonzero((rig.weights[:, below].sum(1) > 0.5) & (height < LOW) | whole & (height < 2 * SOLE_THICKNESS))
     own = np.union1d(own, sole)
     tilt, turn = np.meshgrid(np.radians((0, 15, 30, 50, 75)), np.arange(8) * np.pi / 4)
     fan = np.stack((np.sin(tilt) * np.cos(turn), -np.cos(tilt), np.sin(tilt) * np.sin(turn)), -1).reshape(-1, 3)
