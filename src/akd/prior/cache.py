@@ -1,7 +1,7 @@
 """Filmed clips on disk: one pair of files for each individual, written once and never changed.
 
-The pictures (`.npy`) are written before the labels (`.json`), and both under another name first, so a killed writer leaves nothing
-half done and the next one goes on where it stopped.
+The pictures (`.npy`) are written before the labels (`.json`), and both under another name first, so a killed writer leaves
+nothing half done and the next one goes on where it stopped.
 """
 
 import json

@@ -103,7 +103,9 @@ def film_clip(
 
 
 @torch.no_grad()
-def individual_clips(plan: str, seed: int, settings: FilmSettings) -> tuple[UInt8[Tensor, "clip frame height width 3"], list[ClipLabel]]:
+def individual_clips(
+    plan: str, seed: int, settings: FilmSettings
+) -> tuple[UInt8[Tensor, "clip frame height width 3"], list[ClipLabel]]:
     """All clips of one individual."""
     rig = creature(plan, seed)
     skinned = skinned_splats(rig)

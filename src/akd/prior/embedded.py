@@ -1,6 +1,6 @@
 """The embedded prior's networks: CogVideoX's own classes, small.
 
-A film of 17 × 64 × 64 becomes latents of 5 × 8 × 8 cells with 12 channels, which are 80 tokens.
+A film of 17 × 64 × 64 becomes latents of 5 × 8 × 8 cells with 16 channels, which are 80 tokens.
 """
 
 from typing import TYPE_CHECKING
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from diffusers import AutoencoderKLCogVideoX, CogVideoXDDIMScheduler, CogVideoXPipeline, CogVideoXTransformer3DModel
     from transformers import T5EncoderModel
 
-LATENT_CHANNELS = 12
-"""Eight lose the far legs where four frames share one cell."""
+LATENT_CHANNELS = 16
+"""As many as CogVideoX itself has: fewer lose the far legs where four frames share one cell."""
 VAE_CHANNELS = (8, 16, 32, 64)
 """Doubling the last is nearly free, since the cost lies in the large pictures."""
 TEXT_TOKENS = 24
@@ -72,4 +72,5 @@ def small_pipeline(seed: int = 0) -> "CogVideoXPipeline":
     from akd.prior.words import caption_tokenizer
 
     tokenizer = caption_tokenizer()
-    return CogVideoXPipeline(tokenizer, small_text_encoder(len(tokenizer), seed), small_vae(seed), small_transformer(seed), small_scheduler())
+    reader = small_text_encoder(len(tokenizer), seed)
+    return CogVideoXPipeline(tokenizer, reader, small_vae(seed), small_transformer(seed), small_scheduler())

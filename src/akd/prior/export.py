@@ -9,6 +9,7 @@ from safetensors.torch import load_file
 from akd.errors import AkdError
 from akd.prior.cache import read_cache
 from akd.prior.embedded import small_pipeline, small_vae
+from akd.prior.encoder_start import start_encoder
 from akd.prior.latents import normalise_encoder
 from akd.prior.model_card import model_card
 from akd.render.film_settings import FilmSettings
@@ -23,21 +24,26 @@ def averaged_weights(state: Path) -> dict[str, torch.Tensor]:
     if not state.is_file():
         raise AkdError(f"There is no training state at {state}: train first with `akd prior train`.")
     tensors = load_file(state)
-    start = "average."
-    return {name[len(start) :]: tensors["weight." + name[len(start) :]] + ahead.float() for name, ahead in tensors.items() if name.startswith(start)}
+    names = [name.removeprefix("weight.") for name in tensors if name.startswith("weight.")]
+    return {name: tensors["weight." + name] + tensors["average." + name].float() for name in names}
 
 
 def finish_encoder(run: Path, cache: Path) -> "AutoencoderKLCogVideoX":
-    """Freeze the trained encoder: averaged weights, latents of unit size, kept as ``vae/`` in the run folder."""
+    """The encoder that everything after it relies on, made once and kept in the run folder as ``frozen/``.
+
+    It starts in closed form; if it was trained on from there, the averaged weights are taken and the size of latents is set anew.
+    """
     from diffusers.models.autoencoders.autoencoder_kl_cogvideox import AutoencoderKLCogVideoX
 
-    folder = run / "frozen"
+    folder, state = run / "frozen", run / "encoder" / "state.safetensors"
     if folder.is_dir():
         return AutoencoderKLCogVideoX.from_pretrained(folder)
-    vae = small_vae()
-    weights = averaged_weights(run / "encoder" / "state.safetensors")
-    _put(vae, {name.removeprefix("vae."): weight for name, weight in weights.items() if name.startswith("vae.")})
-    normalise_encoder(vae, read_cache(cache))
+    vae, clips = small_vae(), read_cache(cache)
+    start_encoder(vae, clips)
+    if state.is_file():
+        weights = averaged_weights(state)
+        _put(vae, _below("vae", weights))
+        normalise_encoder(vae, clips)
     vae.save_pretrained(folder)
     return vae
 
@@ -51,7 +57,7 @@ def assemble(vae_run: Path, video_run: Path, cache: Path) -> "CogVideoXPipeline"
         _put(pipe.vae, averaged_weights(decoder))
     weights = averaged_weights(video_run / "state.safetensors")
     for part in ("text_encoder", "transformer"):
-        _put(getattr(pipe, part), {name.removeprefix(part + "."): w for name, w in weights.items() if name.startswith(part + ".")})
+        _put(getattr(pipe, part), _below(part, weights))
     return pipe
 
 
@@ -63,8 +69,12 @@ def export_prior(vae_run: Path, video_run: Path, cache: Path, folder: Path, fact
     (folder / "README.md").write_text(model_card(facts))
 
 
+def _below(part: str, weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    return {name.removeprefix(part + "."): weight for name, weight in weights.items() if name.startswith(part + ".")}
+
+
 def _put(network: "nn.Module", weights: dict[str, torch.Tensor]) -> None:
     """Load weights of some of a network's layers; a name that is not there is an error."""
     unknown = network.load_state_dict(weights, strict=False).unexpected_keys
     if unknown:
-        raise AkdError(f"The training state holds weights the network does not have ({unknown[0]}): it belongs to another version.")
+        raise AkdError(f"The training state has weights that the network lacks ({unknown[0]}): it belongs to another version.")
