@@ -78,7 +78,12 @@ def ltx() -> Any:
 
 
 def hunyuan() -> Any:
-    from diffusers import AutoencoderKLHunyuanVideo, FlowMatchEulerDiscreteScheduler, HunyuanVideoPipeline, HunyuanVideoTransformer3DModel
+    from diffusers import (
+        AutoencoderKLHunyuanVideo,
+        FlowMatchEulerDiscreteScheduler,
+        HunyuanVideoPipeline,
+        HunyuanVideoTransformer3DModel,
+    )
     from transformers import LlamaConfig, LlamaModel
 
     vae = AutoencoderKLHunyuanVideo(

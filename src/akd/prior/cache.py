@@ -11,12 +11,15 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from jaxtyping import UInt8
+from jaxtyping import Float, UInt8
 from torch import Tensor
 
 from akd.errors import AkdError
 from akd.prior.clips import TRAINING_PLANS, ClipLabel, individual_clips, individuals
 from akd.render.film_settings import FilmSettings
+
+Pixels = Float[Tensor, "clip 3 frame height width"]
+"""Pictures as networks take them: −1 to 1, colours first."""
 
 
 def write_clips(
@@ -80,3 +83,8 @@ def read_cache(folder: Path, limit: int | None = None) -> ClipCache:
         labels += own
         rows += [(path.with_suffix(".npy"), row) for row in range(len(own))]
     return ClipCache(folder, labels, rows)
+
+
+def to_network(videos: UInt8[Tensor, "clip frame height width 3"]) -> Pixels:
+    """Byte pictures as networks take them."""
+    return videos.permute(0, 4, 1, 2, 3).float() / 127.5 - 1

@@ -82,8 +82,10 @@ def draw_labels(rig: Rig, seed: int, settings: FilmSettings) -> list[ClipLabel]:
 
 
 def _draw_label(plan: str, seed: int, motion: str, settings: FilmSettings, rng: np.random.Generator) -> ClipLabel:
-    view = (float(rng.uniform(*ends)) for ends in (settings.azimuth, settings.elevation, settings.distance))
-    return ClipLabel(plan, seed, motion, int(rng.integers(1 << 30)), float(rng.random()), *view, bool(rng.random() >= GROUNDLESS))
+    motion_seed, start = int(rng.integers(1 << 30)), float(rng.random())
+    azimuth, elevation, distance = (float(rng.uniform(*ends)) for ends in (settings.azimuth, settings.elevation, settings.distance))
+    ground = bool(rng.random() >= GROUNDLESS)
+    return ClipLabel(plan, seed, motion, motion_seed, start, azimuth, elevation, distance, ground)
 
 
 def clip_motion(rig: Rig, label: ClipLabel, settings: FilmSettings) -> Motion:

@@ -3,13 +3,12 @@
 A film of 17 × 64 × 64 becomes latents of 5 × 8 × 8 cells with 16 channels, which are 80 tokens.
 """
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import torch
 
-if TYPE_CHECKING:
-    from diffusers import AutoencoderKLCogVideoX, CogVideoXDDIMScheduler, CogVideoXPipeline, CogVideoXTransformer3DModel
-    from transformers import T5EncoderModel
+Vae = Any
+"""An ``AutoencoderKLCogVideoX``, whose layers type checkers cannot see."""
 
 LATENT_CHANNELS = 16
 """As many as CogVideoX itself has: fewer lose the far legs where four frames share one cell."""
@@ -20,7 +19,7 @@ TEXT_TOKENS = 24
 TEXT_WIDTH = 64
 
 
-def small_vae(seed: int = 0) -> "AutoencoderKLCogVideoX":
+def small_vae(seed: int = 0) -> Vae:
     """The 3D causal autoencoder: four frames and 8 × 8 pixels to a cell."""
     from diffusers.models.autoencoders.autoencoder_kl_cogvideox import AutoencoderKLCogVideoX
 
@@ -31,7 +30,7 @@ def small_vae(seed: int = 0) -> "AutoencoderKLCogVideoX":
     )  # fmt: skip
 
 
-def small_transformer(seed: int = 0) -> "CogVideoXTransformer3DModel":
+def small_transformer(seed: int = 0) -> Any:
     """3.3 M parameters, 80 tokens of a film; positions are fixed waves, as in the 2B model."""
     from diffusers.models.transformers.cogvideox_transformer_3d import CogVideoXTransformer3DModel
 
@@ -43,7 +42,7 @@ def small_transformer(seed: int = 0) -> "CogVideoXTransformer3DModel":
     )  # fmt: skip
 
 
-def small_text_encoder(vocabulary: int, seed: int = 0) -> "T5EncoderModel":
+def small_text_encoder(vocabulary: int, seed: int = 0) -> Any:
     """Two layers, trained together with the transformer: its captions need little grammar."""
     from transformers import T5Config, T5EncoderModel
 
@@ -55,7 +54,7 @@ def small_text_encoder(vocabulary: int, seed: int = 0) -> "T5EncoderModel":
     return T5EncoderModel(config)
 
 
-def small_scheduler() -> "CogVideoXDDIMScheduler":
+def small_scheduler() -> Any:
     """CogVideoX's own noise: v-prediction, no signal at all at the last step."""
     from diffusers.schedulers.scheduling_ddim_cogvideox import CogVideoXDDIMScheduler
 
@@ -65,12 +64,12 @@ def small_scheduler() -> "CogVideoXDDIMScheduler":
     )  # fmt: skip
 
 
-def small_pipeline(seed: int = 0) -> "CogVideoXPipeline":
+def small_pipeline(seed: int = 0) -> Any:
     """All parts with random weights."""
     from diffusers.pipelines.cogvideo.pipeline_cogvideox import CogVideoXPipeline
 
     from akd.prior.words import caption_tokenizer
 
-    tokenizer = caption_tokenizer()
+    tokenizer: Any = caption_tokenizer()
     reader = small_text_encoder(len(tokenizer), seed)
     return CogVideoXPipeline(tokenizer, reader, small_vae(seed), small_transformer(seed), small_scheduler())

@@ -9,17 +9,14 @@ Two tricks let normalisation and SiLU pass signals unbent: SiLU is straight far 
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from akd.prior.cache import ClipCache
-from akd.prior.vae_training import to_network
-
-if TYPE_CHECKING:
-    from diffusers import AutoencoderKLCogVideoX
+from akd.prior.cache import ClipCache, to_network
+from akd.prior.embedded import Vae
 
 OPPONENT = torch.tensor([[1 / 3, 1 / 3, 1 / 3], [1.0, -0.5, -0.5], [0.0, 0.9, -0.9]])
 """Brightness, red against the rest, green against blue: colour counts more, because limbs are coloured and the ground is not."""
@@ -32,7 +29,7 @@ POSTERIOR_SPREAD = 0.05
 
 
 @torch.no_grad()
-def start_encoder(vae: "AutoencoderKLCogVideoX", clips: ClipCache, count: int = 48) -> None:
+def start_encoder(vae: Vae, clips: ClipCache, count: int = 48) -> None:
     """Set the encoder's weights from clips."""
     encoder = vae.encoder
     videos = torch.cat([to_network(clips.video(i)[None]) for i in torch.linspace(0, len(clips) - 1, count).long().tolist()])
@@ -51,7 +48,7 @@ def start_encoder(vae: "AutoencoderKLCogVideoX", clips: ClipCache, count: int = 
     _last_layer(vae, videos)
 
 
-def _silence(resnet: nn.Module) -> None:
+def _silence(resnet: Any) -> None:
     """Only the shortcut remains: channels stay, new ones are empty."""
     resnet.conv2.conv.weight.zero_()
     resnet.conv2.conv.bias.zero_()
@@ -60,7 +57,7 @@ def _silence(resnet: nn.Module) -> None:
         resnet.conv_shortcut.bias.zero_()
 
 
-def _split_colors_and_instants(conv: nn.Conv3d) -> None:
+def _split_colors_and_instants(conv: Any) -> None:
     """Three colours now, three colours one frame ago, brightness and redness two frames ago."""
     conv.weight.zero_()
     conv.bias.zero_()
@@ -68,7 +65,7 @@ def _split_colors_and_instants(conv: nn.Conv3d) -> None:
         conv.weight[channel, :, 2 - ago, 1, 1] = OPPONENT[color]
 
 
-def _remember_previous(resnet: nn.Module) -> None:
+def _remember_previous(resnet: Any) -> None:
     """The upper half of the channels becomes the lower half one instant ago; pooling over time would lose it."""
     half = resnet.in_channels
     for norm in (resnet.norm1, resnet.norm2):
@@ -82,7 +79,7 @@ def _remember_previous(resnet: nn.Module) -> None:
         conv.bias[half:] = -LIFT
 
 
-def _anchor(resnet: nn.Module, norm: nn.GroupNorm) -> None:
+def _anchor(resnet: Any, norm: nn.GroupNorm) -> None:
     """Signals in the first half of each group of channels, constants of both signs in the other."""
     per_group = norm.num_channels // norm.num_groups
     weight, bias = resnet.conv_shortcut.weight, resnet.conv_shortcut.bias
@@ -101,7 +98,7 @@ def _anchor(resnet: nn.Module, norm: nn.GroupNorm) -> None:
             norm.weight[channel] = 0.0
 
 
-def _last_layer(vae: "AutoencoderKLCogVideoX", videos: Tensor) -> None:
+def _last_layer(vae: Vae, videos: Tensor) -> None:
     """From signals of a cell, its neighbours and its past to latents of mean 0 and variance 1."""
     conv = vae.encoder.conv_out.conv
     inputs = _inputs_of(vae, conv, videos, _patches_3d)
@@ -114,7 +111,7 @@ def _last_layer(vae: "AutoencoderKLCogVideoX", videos: Tensor) -> None:
 
 
 def _inputs_of(
-    vae: "AutoencoderKLCogVideoX", layer: nn.Module, videos: Tensor, patches: Callable[[Tensor], Tensor]
+    vae: Vae, layer: nn.Module, videos: Tensor, patches: Callable[[Tensor], Tensor]
 ) -> Float[Tensor, "clip cell row column feature"]:
     """What a layer sees of every cell but those of the first frame."""
     clips = []

@@ -1,22 +1,18 @@
 """From training states to a prior folder, which diffusers itself can load."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import torch
 from safetensors.torch import load_file
 
 from akd.errors import AkdError
 from akd.prior.cache import read_cache
-from akd.prior.embedded import small_pipeline, small_vae
+from akd.prior.embedded import Vae, small_pipeline, small_vae
 from akd.prior.encoder_start import start_encoder
 from akd.prior.latents import normalise_encoder
 from akd.prior.model_card import model_card
 from akd.render.film_settings import FilmSettings
-
-if TYPE_CHECKING:
-    from diffusers import AutoencoderKLCogVideoX, CogVideoXPipeline
-    from torch import nn
 
 
 def averaged_weights(state: Path) -> dict[str, torch.Tensor]:
@@ -28,7 +24,7 @@ def averaged_weights(state: Path) -> dict[str, torch.Tensor]:
     return {name: tensors["weight." + name] + tensors["average." + name].float() for name in names}
 
 
-def finish_encoder(run: Path, cache: Path) -> "AutoencoderKLCogVideoX":
+def finish_encoder(run: Path, cache: Path) -> Vae:
     """The encoder that everything after it relies on, made once and kept in the run folder as ``frozen/``.
 
     It starts in closed form; if it was trained on from there, the averaged weights are taken and the size of latents is set anew.
@@ -48,7 +44,7 @@ def finish_encoder(run: Path, cache: Path) -> "AutoencoderKLCogVideoX":
     return vae
 
 
-def assemble(vae_run: Path, video_run: Path, cache: Path) -> "CogVideoXPipeline":
+def assemble(vae_run: Path, video_run: Path, cache: Path) -> Any:
     """The pipeline of a run, as far as it is trained."""
     pipe = small_pipeline()
     pipe.vae.load_state_dict(finish_encoder(vae_run, cache).state_dict())
@@ -73,7 +69,7 @@ def _below(part: str, weights: dict[str, torch.Tensor]) -> dict[str, torch.Tenso
     return {name.removeprefix(part + "."): weight for name, weight in weights.items() if name.startswith(part + ".")}
 
 
-def _put(network: "nn.Module", weights: dict[str, torch.Tensor]) -> None:
+def _put(network: Any, weights: dict[str, torch.Tensor]) -> None:
     """Load weights of some of a network's layers; a name that is not there is an error."""
     unknown = network.load_state_dict(weights, strict=False).unexpected_keys
     if unknown:

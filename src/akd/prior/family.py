@@ -32,7 +32,8 @@ class Grid:
     def nearest(self, frames: int, height: int, width: int) -> tuple[int, int, int]:
         """The allowed frames, height and width nearest to the given ones."""
         count = self.first + self.step * max(round((frames - self.first) / self.step), 0)
-        return count, *(max(round(length / self.side), 1) * self.side for length in (height, width))
+        rows, columns = (max(round(length / self.side), 1) * self.side for length in (height, width))
+        return count, rows, columns
 
 
 class Family(ABC):

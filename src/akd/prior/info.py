@@ -59,8 +59,8 @@ def prior_info(
     """Sizes and costs of a prior, for its own film or one of other frames and (width, height)."""
     known = known_model(name)
     prior, text_encoders = on_meta(known)
-    film = prior.film
-    film = replace(film, frames=frames or film.frames, width=size[0] if size else film.width, height=size[1] if size else film.height)
+    width, height = size or (prior.film.width, prior.film.height)
+    film = replace(prior.film, frames=frames or prior.film.frames, width=width, height=height)
     latents = prior.latent_shape(film.frames, film.height, film.width)
     pipe, network = prior.family.pipe, prior.family.network
     counts = parameters(network), parameters(pipe.vae), sum(map(parameters, text_encoders))
@@ -77,7 +77,8 @@ def known_model(name: str) -> KnownModel:
         return KNOWN[name]
     folder = EMBEDDED_FOLDER if name == EMBEDDED else Path(name)
     if not (folder / "model_index.json").is_file():
-        raise AkdError(f"Nothing is known about {name!r} without downloading it; give its folder, 'embedded', or one of {', '.join(KNOWN)}.")
+        known = ", ".join((EMBEDDED, *KNOWN))
+        raise AkdError(f"Nothing is known about {name!r} without a download: give its folder, or one of {known}.")
     index = json.loads((folder / "model_index.json").read_text())
 
     def part(which: str) -> Part:
@@ -85,7 +86,8 @@ def known_model(name: str) -> KnownModel:
         return index[which][1], {key: value for key, value in config.items() if not key.startswith("_")}
 
     network = part("unet" if "unet" in index else "transformer")
-    text = {"encoder_hidden_states": (1, network[1].get("max_text_seq_length", 77), network[1].get("text_embed_dim", 1024))}
+    length, width = network[1].get("max_text_seq_length", 77), network[1].get("text_embed_dim", 1024)
+    text: dict[str, tuple[int, ...]] = {"encoder_hidden_states": (1, length, width)}
     return KnownModel(index["_class_name"], network, part("vae"), (part("text_encoder"),), text)
 
 
@@ -116,8 +118,10 @@ def parameters(network: nn.Module) -> int:
 
 
 def _tokens(network: Any, latents: LatentShape) -> int:
-    patch = network.config.get("patch_size") or 1
-    in_time, across = (patch[0], patch[1]) if isinstance(patch, (tuple, list)) else (network.config.get("patch_size_t") or 1, patch)
+    across = network.config.get("patch_size") or 1
+    in_time = network.config.get("patch_size_t") or 1
+    if isinstance(across, (tuple, list)):
+        in_time, across, _ = across
     return (latents.frame // in_time) * (latents.row // across) * (latents.column // across)
 
 

@@ -1,5 +1,6 @@
 """Configurations of the big models, as published with them, so that their size can be told without a download."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,30 +16,34 @@ class KnownModel:
     network: Part
     vae: Part
     text_encoders: tuple[Part, ...]
-    text: dict[str, tuple[int, ...]]
+    text: Mapping[str, tuple[int, ...]]
     """Shapes of an embedded sentence."""
     options: tuple[tuple[str, Any], ...] = ()
     """Of the pipeline itself."""
 
 
 T5_XXL: Part = ("T5EncoderModel", {
-    "vocab_size": 32128, "d_model": 4096, "d_kv": 64, "d_ff": 10240, "num_layers": 24, "num_heads": 64, "feed_forward_proj": "gated-gelu",
+    "vocab_size": 32128, "d_model": 4096, "d_kv": 64, "d_ff": 10240, "num_layers": 24, "num_heads": 64,
+    "feed_forward_proj": "gated-gelu",
 })  # fmt: skip
 UMT5_XXL: Part = ("UMT5EncoderModel", {**T5_XXL[1], "vocab_size": 256384})
 LLAMA_8B: Part = ("LlamaModel", {
     "vocab_size": 128320, "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32,
     "num_key_value_heads": 8,
 })  # fmt: skip
-CLIP_L: Part = ("CLIPTextModel", {"hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 12, "num_attention_heads": 12})
-CLIP_H: Part = ("CLIPTextModel", {"hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 23, "num_attention_heads": 16})
+CLIP_L: Part = ("CLIPTextModel", {
+    "hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 12, "num_attention_heads": 12,
+})  # fmt: skip
+CLIP_H: Part = ("CLIPTextModel", {
+    "hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 23, "num_attention_heads": 16,
+})  # fmt: skip
 COG_VAE: Part = ("AutoencoderKLCogVideoX", {"scaling_factor": 0.7})
-COG_TEXT = {"encoder_hidden_states": (1, 226, 4096)}
 WAN_TEXT = {"encoder_hidden_states": (1, 512, 4096)}
 
 
 def _cogvideox(heads: int, layers: int, **more: Any) -> KnownModel:
     network = ("CogVideoXTransformer3DModel", {"num_attention_heads": heads, "num_layers": layers, **more})
-    text = COG_TEXT if "max_text_seq_length" not in more else {"encoder_hidden_states": (1, more["max_text_seq_length"], 4096)}
+    text = {"encoder_hidden_states": (1, more.get("max_text_seq_length", 226), 4096)}
     return KnownModel("CogVideoXPipeline", network, COG_VAE, (T5_XXL,), text)
 
 
@@ -47,12 +52,13 @@ def _wan(heads: int, layers: int, width: int, vae: dict[str, Any], channels: int
         "num_attention_heads": heads, "num_layers": layers, "ffn_dim": width, "in_channels": channels, "out_channels": channels,
     }  # fmt: skip
     network = ("WanTransformer3DModel", config)
-    return KnownModel("WanPipeline", network, ("AutoencoderKLWan", vae), (UMT5_XXL,), WAN_TEXT, (("expand_timesteps", each_token),))
+    options = (("expand_timesteps", each_token),)
+    return KnownModel("WanPipeline", network, ("AutoencoderKLWan", vae), (UMT5_XXL,), WAN_TEXT, options)
 
 
 WAN_22_VAE = {
-    "base_dim": 160, "decoder_base_dim": 256, "z_dim": 48, "in_channels": 12, "out_channels": 12, "patch_size": 2, "is_residual": True,
-    "scale_factor_spatial": 16, "latents_mean": [0.0] * 48, "latents_std": [1.0] * 48,
+    "base_dim": 160, "decoder_base_dim": 256, "z_dim": 48, "in_channels": 12, "out_channels": 12, "patch_size": 2,
+    "is_residual": True, "scale_factor_spatial": 16, "latents_mean": [0.0] * 48, "latents_std": [1.0] * 48,
 }  # fmt: skip
 
 KNOWN: dict[str, KnownModel] = {

@@ -1,22 +1,18 @@
 """Latents of the cached clips, computed once, because encoding costs more than a training step of the transformer."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from akd.prior.cache import ClipCache, read_cache
+from akd.prior.cache import ClipCache, read_cache, to_network
 from akd.prior.clips import ClipLabel
-from akd.prior.vae_training import to_network
-
-if TYPE_CHECKING:
-    from diffusers import AutoencoderKLCogVideoX
+from akd.prior.embedded import Vae
 
 
 @torch.no_grad()
-def normalise_encoder(vae: "AutoencoderKLCogVideoX", clips: ClipCache, count: int = 64) -> None:
+def normalise_encoder(vae: Vae, clips: ClipCache, count: int = 64) -> None:
     """Change the encoder's last layer so that every channel of its latents has mean 0 and variance 1 over clips."""
     indices = torch.linspace(0, len(clips) - 1, count).long().tolist()
     latents = torch.cat([vae.encode(to_network(clips.video(index)[None])).latent_dist.mean for index in indices])
@@ -29,7 +25,7 @@ def normalise_encoder(vae: "AutoencoderKLCogVideoX", clips: ClipCache, count: in
 
 
 @torch.no_grad()
-def write_latents(vae: "AutoencoderKLCogVideoX", cache: Path, folder: Path) -> int:
+def write_latents(vae: Vae, cache: Path, folder: Path) -> int:
     """Latents of every individual in a cache that has none in the folder yet; returns how many were new."""
     folder.mkdir(parents=True, exist_ok=True)
     new = 0
@@ -50,5 +46,6 @@ def read_latents(cache: Path, folder: Path) -> tuple[Tensor, list[ClipLabel]]:
     """Latents of all clips that have some, and their labels."""
     clips = read_cache(cache)
     have = {path.name: torch.from_numpy(np.load(path)) for path in sorted(folder.glob("*.npy"))}
-    rows = [(have[path.name][row], label) for (path, row), label in zip(clips.rows, clips.labels, strict=True) if path.name in have]
+    labelled = zip(clips.rows, clips.labels, strict=True)
+    rows = [(have[path.name][row], label) for (path, row), label in labelled if path.name in have]
     return torch.stack([latents for latents, _ in rows]), [label for _, label in rows]

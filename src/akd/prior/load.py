@@ -29,7 +29,7 @@ def load_prior(
     folder = EMBEDDED_FOLDER if name == EMBEDDED else Path(name)
     source = str(folder) if folder.is_dir() else name
     if name == EMBEDDED and not folder.is_dir():
-        raise AkdError("This copy of akd came without its own video prior: name the folder of one, or train it with `akd prior train`.")
+        raise AkdError("This copy of akd came without its own prior: name a folder with one, or train it with `akd prior train`.")
     family = _family(source)
     pipe = _pipeline(source, dtype)
     if offload == "none":
@@ -51,7 +51,7 @@ def _family(source: str) -> str:
     """Which family a folder or a model on the hub belongs to."""
     name = _index(source).get("_class_name", "nothing")
     if name not in FAMILIES:
-        raise AkdError(f"{source} is a {name}, which is not a family of video models known here; known are {', '.join(FAMILIES)}.")
+        raise AkdError(f"{source} is a {name}, no family of video models known here; those are {', '.join(FAMILIES)}.")
     return name
 
 
@@ -84,7 +84,7 @@ def _reachable(source: str, function: Any, *args: Any, **options: Any) -> Any:
         raise AkdError(f"There is no folder and no model {source!r} on the hub: check the name, or use 'embedded'.") from error
     except (OSError, ValueError) as error:
         raise AkdError(
-            f"The model {source} could not be loaded ({_first_line(error)}): connect to the network, or download it and give its folder."
+            f"The model {source} could not be loaded ({_first_line(error)}): go online, or download it and give its folder."
         ) from error
 
 

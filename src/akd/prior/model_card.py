@@ -10,17 +10,17 @@ pipeline_tag: text-to-video
 ---
 # The small video prior of akd
 
-A CogVideoX pipeline (transformer, 3D causal autoencoder, T5 text encoder, scheduler) of about four million parameters. It was made
-to tell whether a character *moves* like the sentence says, and for nothing else.
+A CogVideoX pipeline (transformer, 3D causal autoencoder, T5 text encoder, scheduler) of about five million parameters. It
+was made to tell whether a character *moves* like the sentence says, and for nothing else.
 
-**Data.** Clips of procedural creatures from akd itself: all body plans except bear and ostrich, individuals with seeds below 10,000,
-all gaits and actions, standing still too; 17 frames of 64 × 64 pixels in the marker look (neutral body, every limb in a colour
-of its own), seen from the front right, 15 % without ground. Time is the body's own: frames per second are
-8 · √(0.9 m / leg length), so that a walking stride is about eight frames whatever the size. Captions are generated. No pictures or
-videos made by others were used.
+**Data.** Clips of procedural creatures from akd itself: all body plans except bear and ostrich, individuals with seeds below
+10,000, all gaits and actions, standing still too; 17 frames of 64 × 64 pixels in the marker look (neutral body, every limb in
+a colour of its own), seen from the front right, 15 % without ground. Time is the body's own: frames per second are
+8 · √(0.9 m / leg length), so that a walking stride is about eight frames whatever the size. Captions are generated. No
+pictures or videos made by others were used.
 
-**Training.** `akd prior train`: the encoder against a stand-in decoder, then the transformer and the text encoder on latents
-(v-prediction, zero terminal SNR, 12 % empty captions), then the decoder. One CPU.
+**Training.** The encoder is the best linear code of the clips, in closed form. Transformer and text encoder are trained on
+its latents (v-prediction, zero terminal SNR, 12 % empty captions), then the decoder. One CPU.
 
 **What it knows.** How limbs of these body plans swing together in these gaits and actions, seen in this look from this side.
 **What it does not know.** Natural pictures, other views, objects, faces, more than one creature, anything a caption says

@@ -10,6 +10,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import torch
@@ -108,7 +109,7 @@ class VideoPrior:
         z = torch.randn((count, *shape), generator=torch.Generator().manual_seed(seed)).to(self.device)
         words, without = self.embed(text), self.embed(negative)
         times = self.schedule.sampling_times(steps).to(self.device)
-        for now, then in zip(times[:-1], times[1:], strict=True):
+        for now, then in pairwise(times):
             guess = self.denoise(z, now.expand(count), words, without, guidance)
             z = guess.clean if then == 0 else add_noise(guess.clean, guess.noise, self.schedule.level(then[None]))
         return z

@@ -68,7 +68,9 @@ class ProbeTable:
 
 
 @torch.no_grad()
-def probe(prior: VideoPrior, cases: Iterable[Case], *, draws: int = 4, times: tuple[float, ...] = TIMES, seed: int = 0) -> ProbeTable:
+def probe(
+    prior: VideoPrior, cases: Iterable[Case], *, draws: int = 4, times: tuple[float, ...] = TIMES, seed: int = 0
+) -> ProbeTable:
     """Shares of wins over cases, with so many draws of noise for each case and time."""
     won: dict[tuple[str, str, float], list[bool]] = defaultdict(list)
     randomness = torch.Generator().manual_seed(seed)
@@ -83,7 +85,8 @@ def probe(prior: VideoPrior, cases: Iterable[Case], *, draws: int = 4, times: tu
             rivals["wrong caption"] = denoising_error(prior, true, noise, t, wrong)
             for kind, error in rivals.items():
                 won[case.name, kind, time] += (best < error).tolist()
-    return ProbeTable({key: float(np.mean(values)) for key, values in won.items()}, {key: len(values) for key, values in won.items()})
+    shares = {key: float(np.mean(values)) for key, values in won.items()}
+    return ProbeTable(shares, {key: len(values) for key, values in won.items()})
 
 
 def denoising_error(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: dict[str, Tensor]) -> Float[Tensor, " draw"]:

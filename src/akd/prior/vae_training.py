@@ -1,27 +1,22 @@
 """Training the small autoencoder: the encoder first, then the decoder.
 
-Distillation only ever encodes, and the transformer lives on latents, so the encoder comes first and is then left alone. It is
-trained against a stand-in decoder that works on latent cells and costs almost nothing, a quarter of the whole; that also makes for latents
-from which a picture follows by simple means, which a small transformer can learn. The real decoder, only needed to look
-at samples, is trained afterwards on those latents, and can be trained further at any time.
+Distillation only ever encodes, and the transformer lives on latents, so the encoder comes first and is then left alone. It
+starts as the best linear code and can be trained on from there, against a stand-in decoder that works on latent cells and costs
+almost nothing. The real decoder, only needed to look at samples, is trained afterwards on the finished encoder's latents, and can
+be trained further at any time.
 """
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from akd.prior.cache import ClipCache, read_cache
-from akd.prior.embedded import LATENT_CHANNELS, small_vae
+from akd.prior.cache import ClipCache, Pixels, read_cache, to_network
+from akd.prior.embedded import LATENT_CHANNELS, Vae, small_vae
+from akd.prior.encoder_start import start_encoder
 from akd.prior.training import Trainee, TrainingConfig, train
-
-if TYPE_CHECKING:
-    from diffusers import AutoencoderKLCogVideoX
-
-Videos = Float[Tensor, "clip 3 frame height width"]
 
 LIMB_WEIGHT = 3.0
 """Extra weight of fully saturated pixels: in the marker look those are the limbs, which are few and must not be lost."""
@@ -65,7 +60,7 @@ class CellDecoder(nn.Module):
         self.paint = nn.Conv3d(width, 3 * 4 * 8 * 8, 1)
         self.direct = nn.Conv3d(LATENT_CHANNELS, 3 * 4 * 8 * 8, 1)
 
-    def forward(self, latents: Float[Tensor, "clip channel cell row column"]) -> Videos:
+    def forward(self, latents: Float[Tensor, "clip channel cell row column"]) -> Pixels:
         """Pictures; the first cell in time holds one frame only."""
         hidden = nn.functional.silu(self.enter(latents))
         hidden = hidden + nn.functional.silu(self.mix(hidden))
@@ -76,24 +71,20 @@ class CellDecoder(nn.Module):
 class EncoderSchool(nn.Module):
     """The encoder and its stand-in decoder."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, vae: Vae) -> None:
         super().__init__()
-        self.vae = small_vae(seed)
+        self.vae = vae
         self.vae.decoder.requires_grad_(False)
         self.cells = CellDecoder()
 
 
-def train_vae(config: VaeTraining) -> "AutoencoderKLCogVideoX":
-    """Train encoder and decoder, or go on; the averaged weights."""
-    vae = train_encoder(config)
-    return train_decoder(config, vae)
-
-
-def train_encoder(config: VaeTraining) -> "AutoencoderKLCogVideoX":
-    """Train the encoder, or go on."""
+def train_encoder(config: VaeTraining) -> Vae:
+    """Train the encoder from its linear start, or go on."""
     held = read_cache(config.held_out)
+    vae = small_vae(config.encoder.seed)
+    start_encoder(vae, read_cache(config.cache))
 
-    def loss(school: nn.Module, videos: Videos, randomness: torch.Generator) -> tuple[Tensor, dict[str, float]]:
+    def loss(school: nn.Module, videos: Pixels, randomness: torch.Generator) -> tuple[Tensor, dict[str, float]]:
         assert isinstance(school, EncoderSchool)
         posterior = school.vae.encode(videos).latent_dist
         noise = torch.randn(posterior.mean.shape, generator=randomness)
@@ -102,23 +93,23 @@ def train_encoder(config: VaeTraining) -> "AutoencoderKLCogVideoX":
         return picture_loss(seen, videos) + KL_WEIGHT * kl, {"kl": float(kl.detach()), "psnr_seen": psnr(seen, videos)}
 
     def watch(trainee: Trainee) -> dict[str, float]:
-        school = EncoderSchool(0)
+        school = EncoderSchool(small_vae())
         school.load_state_dict(school.state_dict() | trainee.average)
         return {"psnr": held_out_psnr(lambda video: school.cells(school.vae.encode(video).latent_dist.mean), held)}
 
-    school = EncoderSchool(config.encoder.seed)
+    school = EncoderSchool(vae)
     trainee = train(school, _on_clips(config, loss), config.encoder, config.folder / "encoder", watch=watch, watch_every=200)
     trainee.use_average()
     return school.vae
 
 
-def train_decoder(config: VaeTraining, vae: "AutoencoderKLCogVideoX") -> "AutoencoderKLCogVideoX":
+def train_decoder(config: VaeTraining, vae: Vae) -> Vae:
     """Train the decoder of a finished encoder, or go on."""
     held = read_cache(config.held_out)
     vae.encoder.requires_grad_(False)
     vae.decoder.requires_grad_(True)
 
-    def loss(network: nn.Module, videos: Videos, randomness: torch.Generator) -> tuple[Tensor, dict[str, float]]:
+    def loss(network: nn.Module, videos: Pixels, randomness: torch.Generator) -> tuple[Tensor, dict[str, float]]:
         with torch.no_grad():
             latents = vae.encode(videos).latent_dist.mean
         seen = vae.decode(latents).sample
@@ -148,7 +139,7 @@ def _on_clips(config: VaeTraining, loss):  # type: ignore[no-untyped-def]
     return on_step
 
 
-def picture_loss(seen: Videos, videos: Videos) -> Float[Tensor, ""]:
+def picture_loss(seen: Pixels, videos: Pixels) -> Float[Tensor, ""]:
     """Absolute error of pixels, and of their differences in time, height and width; limbs weigh more."""
     weight = 1 + LIMB_WEIGHT * (videos.amax(1, keepdim=True) - videos.amin(1, keepdim=True)) / 2
     error = seen - videos
@@ -157,7 +148,7 @@ def picture_loss(seen: Videos, videos: Videos) -> Float[Tensor, ""]:
 
 
 @torch.no_grad()
-def psnr(seen: Videos, videos: Videos) -> float:
+def psnr(seen: Pixels, videos: Pixels) -> float:
     """Peak signal-to-noise ratio [dB]."""
     return float(-10 * torch.log10(((seen.clamp(-1, 1) - videos) / 2).square().mean()))
 
@@ -170,17 +161,12 @@ def held_out_psnr(reconstruct, held: ClipCache, count: int = 8) -> float:  # typ
     return sum(psnr(reconstruct(video), video) for video in videos) / count
 
 
-def to_network(videos: Tensor) -> Videos:
-    """Byte pictures, colours last, as the network takes them: −1 to 1, colours first."""
-    return videos.permute(0, 4, 1, 2, 3).float() / 127.5 - 1
-
-
-def whole_clip(clips: ClipCache, randomness: torch.Generator) -> Videos:
+def whole_clip(clips: ClipCache, randomness: torch.Generator) -> Pixels:
     """One clip."""
     return to_network(clips.video(_draw(len(clips), randomness))[None])
 
 
-def crops(clips: ClipCache, config: VaeTraining, randomness: torch.Generator) -> Videos:
+def crops(clips: ClipCache, config: VaeTraining, randomness: torch.Generator) -> Pixels:
     """Pieces of clips, cut at multiples of 8 pixels and 4 frames, as the latent cells are."""
     pieces = []
     for _ in range(config.batch):

@@ -7,4 +7,6 @@ from akd.prior.families.modelscope import ModelScope
 from akd.prior.families.wan import Wan
 from akd.prior.family import Family
 
-FAMILIES: dict[str, type[Family]] = {family.pipeline_class: family for family in (CogVideoX, Wan, LTXVideo, HunyuanVideo, ModelScope)}
+FAMILIES: dict[str, type[Family]] = {
+    family.pipeline_class: family for family in (CogVideoX, Wan, LTXVideo, HunyuanVideo, ModelScope)
+}

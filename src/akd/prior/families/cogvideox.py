@@ -45,7 +45,7 @@ class CogVideoX(Family):
         return {"encoder_hidden_states": embedded}
 
     def encode(self, video: Pixels) -> Latents:
-        """As the autoencoder itself goes through the frames, but each batch of them is forgotten and done again on the way back."""
+        """As the autoencoder itself goes through the frames, but each batch of them is done again on the way back."""
         vae, cache, moments = self.pipe.vae, None, []
         if vae.use_tiling:
             return mean_of(forgetfully(lambda x: vae.encode(x).latent_dist.parameters, video)) * vae.config.scaling_factor

@@ -22,7 +22,8 @@ class HunyuanVideo(Family):
 
     @property
     def grid(self) -> Grid:
-        return Grid(self.pipe.vae_scale_factor_spatial * self.pipe.transformer.config.patch_size, 1, self.pipe.vae_scale_factor_temporal)
+        side = self.pipe.vae_scale_factor_spatial * self.pipe.transformer.config.patch_size
+        return Grid(side, 1, self.pipe.vae_scale_factor_temporal)
 
     @property
     def film(self) -> FilmSettings:

@@ -46,7 +46,8 @@ class LTXVideo(Family):
 
     def decode(self, latents: Latents) -> Pixels:
         vae = self.pipe.vae
-        plain = latents * per_channel(vae.latents_std, latents) / vae.config.scaling_factor + per_channel(vae.latents_mean, latents)
+        spread = per_channel(vae.latents_std, latents) / vae.config.scaling_factor
+        plain = latents * spread + per_channel(vae.latents_mean, latents)
         time = plain.new_zeros(len(plain)) if vae.config.timestep_conditioning else None
         return vae.decode(plain, time).sample
 
@@ -54,8 +55,9 @@ class LTXVideo(Family):
         """Latents go in as one row of tokens, with the scale of a token in seconds and pixels."""
         frames, rows, columns = z_t.shape[2:]
         side = self.pipe.vae_spatial_compression_ratio
+        scale = (self.pipe.vae_temporal_compression_ratio / FRAME_RATE, side, side)
         output = self.pipe.transformer(
             z_t.flatten(2).transpose(1, 2), timestep=time, num_frames=frames, height=rows, width=columns,
-            rope_interpolation_scale=(self.pipe.vae_temporal_compression_ratio / FRAME_RATE, side, side), return_dict=False, **text,
+            rope_interpolation_scale=scale, return_dict=False, **text,
         )[0]  # fmt: skip
         return output.transpose(1, 2).unflatten(2, (frames, rows, columns))

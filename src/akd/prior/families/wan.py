@@ -18,11 +18,13 @@ class Wan(Family):
     def __init__(self, pipe: Any) -> None:
         super().__init__(pipe)
         if pipe.config.boundary_ratio is not None:
-            raise AkdError("This Wan model has two networks for high and low noise, which is not supported: use 2.1 or 2.2 TI2V-5B.")
+            cure = "use one with a single network, 2.1 or 2.2 TI2V-5B"
+            raise AkdError(f"This Wan model has two networks, for high and for low noise: {cure}.")
 
     @property
     def grid(self) -> Grid:
-        return Grid(self.pipe.vae_scale_factor_spatial * self.pipe.transformer.config.patch_size[1], 1, self.pipe.vae_scale_factor_temporal)
+        side = self.pipe.vae_scale_factor_spatial * self.pipe.transformer.config.patch_size[1]
+        return Grid(side, 1, self.pipe.vae_scale_factor_temporal)
 
     @property
     def film(self) -> FilmSettings:
@@ -64,7 +66,8 @@ class Wan(Family):
 
     def decode(self, latents: Latents) -> Pixels:
         config = self.pipe.vae.config
-        return self.pipe.vae.decode(latents * per_channel(config.latents_std, latents) + per_channel(config.latents_mean, latents)).sample
+        plain = latents * per_channel(config.latents_std, latents) + per_channel(config.latents_mean, latents)
+        return self.pipe.vae.decode(plain).sample
 
     def predict(self, z_t: Latents, time: Tensor, text: Text) -> Latents:
         if self.pipe.config.expand_timesteps:  # the 5B model takes a time for every token
