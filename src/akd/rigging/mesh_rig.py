@@ -1,0 +1,128 @@
+"""A rig from nothing but a mesh."""
+
+from dataclasses import replace
+
+import numpy as np
+from jaxtyping import Float
+
+from akd.anatomy.body import Body
+from akd.anatomy.build import build_rig
+from akd.anatomy.facing import forward_votes
+from akd.anatomy.symmetry import symmetry_plane
+from akd.errors import AkdError
+from akd.mesh import Mesh
+from akd.rig import FileRig, Rig
+from akd.rigging.joints import JointList, place_joints
+from akd.rigging.layout import Layout, lay_out
+from akd.rigging.surface import Surface, weld
+from akd.rigging.volume import SHORTEST, Line, middle_lines, solid_volume
+from akd.rigging.weights import heat_weights
+from akd.skeleton import Skeleton
+
+TEMPLATES = {"biped": (1, 1), "bird": (1, None), "quadruped": (2, 0), "insect": (3, 0), "spider": (4, 0), "snake": (0, 0)}
+"""Pairs of legs and of arms or wings; None: as many as there are."""
+UNSURE_ASYMMETRY = 0.02
+
+
+def rig_mesh(
+    mesh: Mesh, *, template: str | None = None, forward: Float[np.ndarray, " 3"] | None = None, height: float | None = None, k: int = 4
+) -> Rig:
+    """Find a skeleton in a mesh whose Y axis is up, weight the skin to it, and put it on the stage."""
+    return rig_static(FileRig((), np.zeros(0, int), np.zeros((0, 4, 4)), mesh, np.zeros((mesh.vertex_count, 0))),
+                      template=template, forward=forward, height=height, k=k)  # fmt: skip
+
+
+def rig_static(
+    file: FileRig, *, template: str | None = None, forward: Float[np.ndarray, " 3"] | None = None, height: float | None = None, k: int = 4
+) -> Rig:
+    """The same for a mesh read from a file, so that the rig remembers where it came from."""
+    joints, ahead, notes = find_skeleton(file.mesh, template=template, forward=forward)
+    parents, positions = np.array(joints.parents), np.array(joints.positions)
+    skeleton = Skeleton.from_joints(tuple(joints.names), parents, positions)
+    rest = np.tile(np.eye(4), (len(parents), 1, 1))
+    rest[:, :3, 3] = positions
+    weights = heat_weights(file.mesh, skeleton, k=k)
+    rigged = replace(file, names=skeleton.names, parents=parents, rest=rest, weights=weights, notes=(*file.notes, *notes))
+    return build_rig(rigged, forward=ahead, height=height)
+
+
+def find_skeleton(
+    mesh: Mesh, *, template: str | None = None, forward: Float[np.ndarray, " 3"] | None = None
+) -> tuple[JointList, Float[np.ndarray, " 3"], tuple[str, ...]]:
+    """Joints in the mesh's own axes, which way it faces, and what is uncertain."""
+    if template is not None and template not in TEMPLATES:
+        raise AkdError(f"There is no template {template!r}; the templates are {', '.join(TEMPLATES)}.")
+    legs, arms = TEMPLATES[template] if template else (None, None)
+    surface = weld(mesh)
+    if not len(surface.faces):
+        raise AkdError("The mesh has no faces with any area, so there is nothing to rig.")
+    lines = middle_lines(solid_volume(surface), SHORTEST if template is None else SHORTEST / 2)
+    if not lines:
+        raise AkdError("The mesh has no limbs that stick out, so no skeleton can be found in it; give one with --skeleton.")
+    turn, asymmetry, sure = _stance(surface, lines, forward)
+    moved = [Line(line.points @ turn[:3, :3].T + turn[:3, 3], line.depth) for line in lines]
+    heights = surface.points[:, 1]
+    layout = lay_out(moved, surface.size, float(heights.min()), float(np.ptp(heights)), legs=legs, arms=arms)
+    joints = place_joints(layout, surface.size)
+    joints.positions = [(place - turn[:3, 3]) @ turn[:3, :3] for place in joints.positions]
+    return joints, turn[0, :3], (*layout.notes, *_doubts(layout, joints, asymmetry, sure))
+
+
+def _stance(
+    surface: Surface, lines: list[Line], forward: Float[np.ndarray, " 3"] | None
+) -> tuple[Float[np.ndarray, "4 4"], float, float]:
+    """The turn that makes the mesh face +X with its plane at z = 0; how asymmetric it is; how clear the votes were."""
+    body = _sketch(surface, lines)
+    normal, centre, asymmetry = symmetry_plane(body)
+    ahead = np.cross((0.0, 1.0, 0.0), normal)
+    votes = 1.0
+    if forward is not None:
+        ahead = np.sign(ahead @ forward or 1.0) * ahead
+    else:
+        turned = body.moved(_turn(ahead, centre))
+        tips = [chain[-1] for chain in _chains(lines)]
+        low = turned.vertices[:, 1].min() + 0.1 * turned.height
+        feet = [chain for chain, tip in zip(_chains(lines), tips, strict=True) if turned.joints[tip, 1] < low]
+        votes = forward_votes(turned, [(leg[-6:], leg[-6:]) for leg in feet], None, None)
+        ahead = ahead if votes >= 0 else -ahead
+    return _turn(ahead, centre), asymmetry, abs(votes)
+
+
+def _turn(ahead: Float[np.ndarray, " 3"], centre: Float[np.ndarray, " 3"]) -> Float[np.ndarray, "4 4"]:
+    out = np.eye(4)
+    out[:3, :3] = np.stack((ahead, (0.0, 1.0, 0.0), np.cross(ahead, (0.0, 1.0, 0.0))))
+    out[:3, 3] = -out[:3, :3] @ (centre * (1.0, 0.0, 1.0))
+    return out
+
+
+def _chains(lines: list[Line]) -> list[list[int]]:
+    """Indices of a dozen places of each line in the sketch."""
+    return [[1 + 12 * i + j for j in range(12)] for i in range(len(lines))]
+
+
+def _sketch(surface: Surface, lines: list[Line]) -> Body:
+    """The lines as a crude skeleton, for questions that anatomy can answer already."""
+    from scipy.spatial import cKDTree
+
+    joints = [lines[0].points[0]]
+    parents = [-1]
+    for line in lines:
+        for j, at in enumerate(np.linspace(0, len(line.points) - 1, 13)[1:].astype(int)):
+            parents.append(len(joints) - 1 if j else 0)
+            joints.append(line.points[at])
+    owner = cKDTree(np.array(joints)).query(surface.points)[1]
+    return Body(tuple(f"j{i}" for i in range(len(joints))), np.array(parents), np.array(joints), surface.points, owner)
+
+
+def _doubts(layout: Layout, joints: JointList, asymmetry: float, sure: float) -> list[str]:
+    """What a user should look at."""
+    out = []
+    if asymmetry > UNSURE_ASYMMETRY:
+        out.append(f"The mesh is not symmetric (mean error {asymmetry:.1%} of its size), so limbs may be paired wrongly.")
+    if sure < 0.3:
+        out.append("Front and back look alike: check the facing, and give it with --forward if it is wrong.")
+    if not any(pair.leg for pair in layout.pairs):
+        out.append("No legs were found.")
+    if not 15 <= len(joints.names) <= 60:
+        out.append(f"{len(joints.names)} joints are unusual: check the skeleton, or name a template.")
+    return out

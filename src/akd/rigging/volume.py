@@ -1,0 +1,143 @@
+"""The inside of a mesh as voxels, and the lines along its middle.
+
+Lines are found as in TEASAR (Sato et al. 2000): the farthest place that no line explains yet is a tip; a path that
+keeps to the middle of the flesh leads from it to the lines found so far; flesh around the path counts as explained.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from scipy import ndimage
+from scipy.sparse import coo_matrix, csr_matrix
+from scipy.sparse.csgraph import dijkstra
+from scipy.spatial import cKDTree
+
+from akd.errors import AkdError
+from akd.rigging.surface import Surface
+
+RESOLUTION = 96
+"""Voxels along the longest side of the mesh."""
+EXPLAINS = 1.5
+"""A path explains the flesh around it up to this many times its own distance from the skin."""
+SHORTEST = 0.07
+"""What sticks out by less than this share of the size is a bump, not a limb."""
+NEIGHBOURS = [(x, y, z) for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1) if (x, y, z) > (0, 0, 0)]
+
+
+@dataclass(frozen=True, eq=False)
+class Volume:
+    """Solid voxels of one connected body."""
+
+    cells: Int[np.ndarray, "cell 3"]
+    centers: Float[np.ndarray, "cell 3"]
+    depth: Float[np.ndarray, " cell"]
+    """Distance from the skin."""
+    step: float
+    """Side of a voxel."""
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """A path from the middle of the body to a tip."""
+
+    points: Float[np.ndarray, "place 3"]
+    depth: Float[np.ndarray, " place"]
+
+
+def solid_volume(surface: Surface, resolution: int = RESOLUTION) -> Volume:
+    """Voxels inside the mesh by its winding number, which open or crossing pieces do not disturb."""
+    import igl
+
+    step = surface.size / resolution
+    low = surface.points.min(0) - 1.5 * step
+    shape = np.ceil((surface.points.max(0) + 1.5 * step - low) / step).astype(int)
+    centers = low + step * (np.indices(shape).reshape(3, -1).T + 0.5)
+    inside = (np.abs(igl.fast_winding_number(surface.points, surface.faces, centers)) > 0.5).reshape(shape)
+    solid = _largest(inside)
+    if solid.sum() < 0.97 * max(inside.sum(), 1) or not solid.any():  # thin or open: the skin holds what the inside does not
+        skin = np.zeros(shape, bool)
+        skin[tuple(np.clip(((_on_skin(surface, step) - low) / step).astype(int), 0, shape - 1).T)] = True
+        solid = _largest(ndimage.binary_fill_holes(inside | skin))
+    if solid.sum() < 50:
+        raise AkdError("The mesh encloses no space, so no skeleton can be found in it; give one with --skeleton.")
+    depth = ndimage.distance_transform_edt(np.pad(solid, 1))[1:-1, 1:-1, 1:-1]
+    cells = np.argwhere(solid)
+    return Volume(cells, low + step * (cells + 0.5), step * depth[solid], step)
+
+
+def middle_lines(volume: Volume, shortest: float = SHORTEST) -> list[Line]:
+    """Paths from the deepest place to every tip, the farthest tip first."""
+    graph, lengths = _graphs(volume)
+    start = int(np.argmax(volume.depth))
+    far = dijkstra(lengths, indices=start)
+    _, before = dijkstra(graph, indices=start, return_predecessors=True)
+    size = float(np.ptp(volume.centers, axis=0).max())
+    explained = _around(volume, np.array([start])) | ~np.isfinite(far)
+    in_tree = np.zeros(len(far), bool)
+    in_tree[start] = True
+    lines = []
+    while not explained.all():
+        tip = int(np.argmax(np.where(explained, -1, far)))
+        path = _path(before, tip)
+        new = path[~in_tree[path]]
+        junction = path[max(len(path) - len(new) - 1, 0)]
+        reach = np.linalg.norm(volume.centers[tip] - volume.centers[junction]) - volume.depth[junction]
+        if reach > shortest * size:
+            lines.append(Line(volume.centers[path], volume.depth[path]))
+            in_tree[path] = True
+        explained |= _around(volume, new)
+        explained[tip] = True
+    return lines
+
+
+def _largest(solid: Bool[np.ndarray, "x y z"]) -> Bool[np.ndarray, "x y z"]:
+    names, count = ndimage.label(solid, np.ones((3, 3, 3)))
+    return names == 1 + np.argmax(np.bincount(names.ravel(), minlength=2)[1:]) if count else solid
+
+
+def _on_skin(surface: Surface, step: float) -> Float[np.ndarray, "sample 3"]:
+    """Points all over the faces, nearer to each other than a voxel."""
+    corner = surface.points[surface.faces]
+    longest = np.linalg.norm(corner - np.roll(corner, 1, axis=1), axis=-1).max(1)
+    out = []
+    for count in np.unique(parts := np.clip(np.ceil(1.5 * longest / step).astype(int), 1, 64)):
+        i, j = (grid.ravel() for grid in np.mgrid[: count + 1, : count + 1])
+        share = np.stack((i, j, count - i - j), -1)[i + j <= count] / count
+        out.append((share @ corner[parts == count]).reshape(-1, 3))
+    return np.concatenate(out)
+
+
+def _graphs(volume: Volume) -> tuple[csr_matrix, csr_matrix]:
+    """Neighbouring voxels, once with steps that are cheap in the middle of the flesh and once with plain lengths."""
+    shape = volume.cells.max(0) + 2
+    index = np.full(shape, -1)
+    index[tuple(volume.cells.T)] = np.arange(len(volume.cells))
+    rows, columns, lengths = [], [], []
+    for offset in NEIGHBOURS:
+        other = index[tuple((volume.cells + offset).T)]
+        found = np.flatnonzero(other >= 0)
+        rows.append(found)
+        columns.append(other[found])
+        lengths.append(np.full(len(found), np.linalg.norm(offset)))
+    row, column, length = (np.concatenate(x) for x in (rows, columns, lengths))
+    depth = volume.depth / volume.step
+    price = length * (1 / depth[row] ** 2 + 1 / depth[column] ** 2)
+    make = lambda values: csr_matrix(coo_matrix((values, (row, column)), shape=(len(depth),) * 2))  # noqa: E731
+    graph, plain = make(price), make(length * volume.step)
+    return graph + graph.T, plain + plain.T
+
+
+def _path(before: Int[np.ndarray, " cell"], tip: int) -> Int[np.ndarray, " place"]:
+    path = [tip]
+    while before[path[-1]] >= 0:
+        path.append(int(before[path[-1]]))
+    return np.array(path[::-1])
+
+
+def _around(volume: Volume, path: Int[np.ndarray, " place"]) -> Bool[np.ndarray, " cell"]:
+    """The voxels that a path explains."""
+    if not len(path):
+        return np.zeros(len(volume.cells), bool)
+    distance, nearest = cKDTree(volume.centers[path]).query(volume.centers)
+    return distance <= EXPLAINS * volume.depth[path][nearest] + volume.step
