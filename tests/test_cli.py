@@ -85,3 +85,13 @@ def test_mistakes_end_in_one_sentence(run, arguments, words):
     assert message.startswith("akd: ")
     assert words in message
     assert message.count("\n") == 1
+
+
+def test_splats_come_from_meshes_and_become_meshes(run, assets: Path, tmp_path: Path):
+    out = tmp_path / "fox.ply"
+    run("splat", assets / "fox_khronos/Fox.glb", "--out", out, "--count", 2000)
+    facts = json.loads(run("inspect", out, "--json"))
+    assert facts["vertices"] > 100
+    assert "surface was drawn" in " ".join(facts["notes"])
+    for name in ("combined_SPZv3.compressed.ply", "combined_SPZv3.spz"):
+        assert "not read here" in run("inspect", assets / "gs_combined_formats" / name, fails=True)

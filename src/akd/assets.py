@@ -15,6 +15,8 @@ from akd.rig import FileRig, Rig
 
 RIGGED = {".glb", ".gltf", ".bvh", ".fbx", ".usd", ".usda", ".usdc", ".usdz", ".txt"}
 MESHES = {".obj", ".ply", ".stl", ".off"}
+SPLATS = {".spz", ".sog", ".splat", ".ksplat"}
+"""Splat formats whose reader says how to convert them."""
 
 
 def read_file(path: Path) -> FileRig:
@@ -42,6 +44,8 @@ def read_file(path: Path) -> FileRig:
         from akd.files.rignet import read_rignet
 
         return read_rignet(path)
+    if suffix in SPLATS or (suffix == ".ply" and _holds_splats(path)):
+        return _splat_file(path)
     if suffix in MESHES:
         from akd.files.meshes import read_mesh
 
@@ -49,6 +53,25 @@ def read_file(path: Path) -> FileRig:
     raise AkdError(
         f"{path.name}: files ending in {suffix or 'nothing'} cannot be read; use {', '.join(sorted(RIGGED | MESHES))}."
     )
+
+
+def _holds_splats(path: Path) -> bool:
+    """Does a PLY's header speak of splats, in the standard layout or a compressed one?"""
+    with path.open("rb") as file:
+        header = file.read(4096)
+    return b"f_dc_0" in header or b"packed_position" in header
+
+
+def _splat_file(path: Path) -> FileRig:
+    """A character that exists only as splats: a mesh is drawn around them, so that it can be rigged and weighted."""
+    from akd.files.splat_ply import read_splats
+    from akd.reconstruct.extract import mesh_from_splats
+
+    splats, notes = read_splats(path)
+    mesh = mesh_from_splats(splats)
+    drawn = f"{path.name} holds {splats.splat_count} splats and no mesh: a surface was drawn around them."
+    nothing = np.zeros(0, int), np.zeros((0, 4, 4)), mesh, np.zeros((mesh.vertex_count, 0))
+    return FileRig((), *nothing, path=path, notes=(*notes, drawn))
 
 
 def load_rig(path: Path, *, forward: str | None = None, height: float | None = None) -> Rig:

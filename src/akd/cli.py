@@ -158,15 +158,16 @@ def creature(
 
 
 def splat(
-    file: File, /, *, out: Path, mode: Literal["fast", "paper"] = "fast", count: int = 20_000, seed: int = 0, force: bool = False
-) -> None:
+    file: File, /, *, out: Path | None = None, mode: Literal["fast", "paper"] = "fast", count: int = 20_000, seed: int = 0,
+    force: bool = False,
+) -> None:  # fmt: skip
     """Turn a character's mesh into Gaussian splats, a .ply that splat viewers open.
 
     Example: akd splat fox.glb --out fox.ply
 
     Args:
         file: A rigged or static mesh.
-        out: The .ply to write.
+        out: The .ply to write; by default named after the character, in the current folder.
         mode: fast computes splats from the triangles in about a second; paper reconstructs them from 200 views, in minutes.
         count: How many splats at most.
         seed: For the random views of paper mode.
@@ -176,10 +177,11 @@ def splat(
     from akd.files.splat_ply import write_splats
     from akd.reconstruct.skinned import mesh_splats
 
-    write_new(out, force=force)
+    target = out or Path(f"{file.stem}-splats.ply")
+    write_new(target, force=force)
     splats = mesh_splats(read_file(file).mesh, mode=mode, count=count, seed=seed)
-    write_splats(out, splats)
-    _console().print(f"Wrote {out}: {splats.splat_count} splats.")
+    write_splats(target, splats)
+    _console().print(f"Wrote {target}: {splats.splat_count} splats.")
 
 
 def demo(*, out: Path = Path("runs/demo")) -> None:
