@@ -194,3 +194,13 @@ def test_real_files_read(assets: Path) -> None:
         child, rest, posed = np.flatnonzero(rig.parents >= 0), rig.rest[:, :3, 3], world[..., :3, 3]
         length = np.linalg.norm(rest[child] - rest[rig.parents[child]], axis=-1)
         assert np.allclose(np.linalg.norm(posed[:, child] - posed[:, rig.parents[child]], axis=-1), length, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["walk1.bvh", "dance1.bvh"])
+def test_a_skeleton_that_lies_along_z_is_set_upright(assets, name):
+    file = read_bvh(assets / "makehuman_base" / name)
+    heads = dict(zip(file.names, file.rest[:, 1, 3], strict=True))
+    lowest, highest = min(heads, key=heads.get), max(heads, key=heads.get)
+    assert "toe" in lowest.lower() or "foot" in lowest.lower()
+    assert any(word in highest.lower() for word in ("head", "jaw"))
+    assert any("upright" in note for note in file.notes)

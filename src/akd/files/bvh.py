@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float, Int
 
 from akd.errors import AkdError
-from akd.files.reading import file_text, no_mesh, unique_names
+from akd.files.reading import Y_FROM_Z_UP, file_text, no_mesh, unique_names
 from akd.files.tracks import Tracks
 from akd.motion import Motion
 from akd.rig import Clip, FileRig
@@ -50,14 +50,28 @@ def read_bvh(path: str | Path) -> FileRig:
         rest[bone, :3, 3] = offsets[bone] + (rest[parent, :3, 3] if parent >= 0 else 0)
     metres, notes = _unit(rest[:, :3, 3])
     names = unique_names([joint.name for joint in joints])
+    T_up_file = _upright(names, rest[:, :3, 3])
+    if not np.array_equal(T_up_file, np.eye(4)):
+        notes.append("The skeleton lies along the Z axis, so it was set upright.")
     if len(names) != len({joint.name for joint in joints}):
         notes.append("Several joints have the same name; the later ones got a number.")
     tracks = _tracks(joints, parents, offsets, values, frame_time) if len(values) else None
     return FileRig(
-        names=names, parents=parents, rest=rest, mesh=no_mesh(), weights=np.zeros((0, len(joints))),
+        names=names, parents=parents, rest=T_up_file @ rest, mesh=no_mesh(), weights=np.zeros((0, len(joints))),
         clips=(Clip(path.stem, tracks.duration),) if tracks else (),
-        sample=(lambda clip, times: tracks.sample(times)) if tracks else None, metres=metres, path=path, notes=tuple(notes),
+        sample=(lambda clip, times: T_up_file @ tracks.sample(times)) if tracks else None,
+        metres=metres, path=path, notes=tuple(notes),
     )
+
+
+def _upright(names: tuple[str, ...], positions: Float[np.ndarray, "bone 3"]) -> Float[np.ndarray, "4 4"]:
+    """The turn from Z up to Y up where heads are above feet along Z and not along Y; the format itself does not say."""
+    low = [bool(re.search("foot|toe|ankle", name.lower())) for name in names]
+    high = [bool(re.search("head|neck|spine|chest", name.lower())) for name in names]
+    if not any(low) or not any(high):
+        return np.eye(4)
+    _, y, z = positions[high].mean(0) - positions[low].mean(0)
+    return Y_FROM_Z_UP if z > abs(y) else np.eye(4)
 
 
 def write_bvh(path: str | Path, skeleton: Skeleton, motion: Motion, *, scale: float = 1.0) -> None:

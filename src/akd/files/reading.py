@@ -9,6 +9,9 @@ from jaxtyping import Int
 from akd.errors import AkdError
 from akd.mesh import Mesh
 
+Y_FROM_Z_UP = np.array([[1.0, 0, 0, 0], [0, 0, 1, 0], [0, -1, 0, 0], [0, 0, 0, 1]])
+"""Turns a world whose Z axis points up so that Y does."""
+
 
 def file_bytes(path: Path) -> bytes:
     """All of a file."""

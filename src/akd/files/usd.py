@@ -17,14 +17,13 @@ from akd.errors import AkdError
 from akd.files.binding import bind_frame
 from akd.files.gltf.weights import repair_notes, repaired_influences
 from akd.files.polygons import joined
-from akd.files.reading import no_mesh, unique_names
+from akd.files.reading import Y_FROM_Z_UP, no_mesh, unique_names
 from akd.mesh import Mesh
 from akd.rig import Clip, FileRig
 
 if TYPE_CHECKING:
     from pxr import Usd, UsdSkel
 
-Y_FROM_Z_UP = np.array([[1.0, 0, 0, 0], [0, 0, 1, 0], [0, -1, 0, 0], [0, 0, 0, 1]])
 
 
 @dataclass(frozen=True, eq=False)
