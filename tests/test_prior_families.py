@@ -2,12 +2,12 @@
 
 import pytest
 import torch
-from tiny_priors import TINY, tiny
 
 from akd.errors import AkdError
 from akd.prior.families import FAMILIES
 from akd.prior.prior import VideoPrior
 from akd.prior.schedule import add_noise
+from tiny_priors import TINY, tiny
 
 
 @pytest.fixture(scope="module", params=TINY)
@@ -78,7 +78,8 @@ def test_a_batch_is_its_parts(prior: VideoPrior) -> None:
     t, words = torch.tensor([0.4, 0.9]), prior.embed("a spider")
     both = prior.predict(z_t, t, words)
     for row in range(2):
-        torch.testing.assert_close(both[row : row + 1], prior.predict(z_t[row : row + 1], t[row : row + 1], words), rtol=1e-3, atol=1e-4)
+        one = slice(row, row + 1)
+        torch.testing.assert_close(both[one], prior.predict(z_t[one], t[one], words), rtol=1e-3, atol=1e-4)
 
 
 def test_half_precision_is_near_full(prior: VideoPrior) -> None:
@@ -87,7 +88,8 @@ def test_half_precision_is_near_full(prior: VideoPrior) -> None:
     full = prior.predict(z_t, t, words)
     network = prior.family.network.to(torch.bfloat16)
     try:
-        half = prior.predict(z_t, t, {name: part.to(torch.bfloat16) if part.is_floating_point() else part for name, part in words.items()})
+        halved = {name: part.to(torch.bfloat16) if part.is_floating_point() else part for name, part in words.items()}
+        half = prior.predict(z_t, t, halved)
     finally:
         network.float()
     assert half.dtype == torch.float32

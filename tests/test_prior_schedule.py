@@ -65,8 +65,9 @@ def test_the_papers_formula_for_v(pair: tuple) -> None:
 def test_levels_keep_their_sums() -> None:
     t = torch.linspace(0, 1, 21, dtype=torch.float64)
     diffusion, flow = schedules()["v"].level(t), schedules()["flow"].level(t)
-    torch.testing.assert_close(diffusion.signal.square() + diffusion.noise.square(), torch.ones(21, 1, 1, 1, 1, dtype=torch.float64))
-    torch.testing.assert_close(flow.signal + flow.noise, torch.ones(21, 1, 1, 1, 1, dtype=torch.float64))
+    ones = torch.ones(21, 1, 1, 1, 1, dtype=torch.float64)
+    torch.testing.assert_close(diffusion.signal.square() + diffusion.noise.square(), ones)
+    torch.testing.assert_close(flow.signal + flow.noise, ones)
     assert (diffusion.signal.flatten().diff() < 0).all()
 
 

@@ -1,5 +1,6 @@
 """A training run that is killed and one that is not end alike; what is filmed and said is fixed by seeds."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -58,7 +59,7 @@ def test_the_learning_rate_goes_up_stays_and_falls() -> None:
     assert factors[0] == pytest.approx(0.1)
     assert factors[50] == 1
     assert factors[-1] == pytest.approx(0.05)
-    assert all(b <= a for a, b in zip(factors[60:], factors[61:], strict=False))
+    assert all(b <= a for a, b in pairwise(factors[60:]))
 
 
 def test_training_never_meets_what_is_held_out() -> None:

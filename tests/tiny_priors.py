@@ -11,7 +11,8 @@ def _t5(width: int, kind: str = "T5") -> Any:
     import transformers
 
     config = getattr(transformers, f"{kind}Config")(
-        vocab_size=1200, d_model=width, d_kv=8, d_ff=16, num_layers=1, num_heads=2, dropout_rate=0.0, feed_forward_proj="gated-gelu"
+        vocab_size=1200, d_model=width, d_kv=8, d_ff=16, num_layers=1, num_heads=2, dropout_rate=0.0,
+        feed_forward_proj="gated-gelu",
     )
     return getattr(transformers, f"{kind}EncoderModel")(config)
 
@@ -39,8 +40,8 @@ def cogvideox(*, rotary: bool = False, patch_size_t: int | None = None) -> Any:
         block_out_channels=(4, 4, 4, 4), latent_channels=4, layers_per_block=1, norm_num_groups=2, scaling_factor=0.7
     )
     transformer = CogVideoXTransformer3DModel(
-        num_attention_heads=2, attention_head_dim=16, num_layers=1, time_embed_dim=8, in_channels=4, out_channels=4, text_embed_dim=16,
-        max_text_seq_length=8, sample_width=8, sample_height=4, sample_frames=9, spatial_interpolation_scale=1.0,
+        num_attention_heads=2, attention_head_dim=16, num_layers=1, time_embed_dim=8, in_channels=4, out_channels=4,
+        text_embed_dim=16, max_text_seq_length=8, sample_width=8, sample_height=4, sample_frames=9, spatial_interpolation_scale=1.0,
         use_rotary_positional_embeddings=rotary, patch_size_t=patch_size_t, patch_bias=patch_size_t is None,
     )  # fmt: skip
     scheduler = CogVideoXDDIMScheduler(prediction_type="v_prediction", rescale_betas_zero_snr=True, timestep_spacing="trailing")
@@ -55,8 +56,8 @@ def wan(*, expand_timesteps: bool = False) -> Any:
         latents_mean=[0.1, 0.2, 0.0, -0.3], latents_std=[1.5, 0.5, 2.0, 1.0],
     )  # fmt: skip
     transformer = WanTransformer3DModel(
-        patch_size=(1, 2, 2), num_attention_heads=2, attention_head_dim=12, in_channels=4, out_channels=4, text_dim=16, freq_dim=16,
-        ffn_dim=16, num_layers=1, rope_max_seq_len=32,
+        patch_size=(1, 2, 2), num_attention_heads=2, attention_head_dim=12, in_channels=4, out_channels=4, text_dim=16,
+        freq_dim=16, ffn_dim=16, num_layers=1, rope_max_seq_len=32,
     )  # fmt: skip
     scheduler = UniPCMultistepScheduler(prediction_type="flow_prediction", use_flow_sigmas=True, flow_shift=3.0)
     return WanPipeline(_tokenizer(), _t5(16, "UMT5"), vae, scheduler, transformer, expand_timesteps=expand_timesteps)
@@ -66,13 +67,14 @@ def ltx() -> Any:
     from diffusers import AutoencoderKLLTXVideo, FlowMatchEulerDiscreteScheduler, LTXPipeline, LTXVideoTransformer3DModel
 
     vae = AutoencoderKLLTXVideo(
-        latent_channels=8, block_out_channels=(8, 8, 8, 8), decoder_block_out_channels=(8, 8, 8, 8), layers_per_block=(1, 1, 1, 1, 1),
-        decoder_layers_per_block=(1, 1, 1, 1, 1), spatio_temporal_scaling=(True, True, False, False),
+        latent_channels=8, block_out_channels=(8, 8, 8, 8), decoder_block_out_channels=(8, 8, 8, 8),
+        layers_per_block=(1, 1, 1, 1, 1), decoder_layers_per_block=(1, 1, 1, 1, 1), spatio_temporal_scaling=(True, True, False, False),
         decoder_spatio_temporal_scaling=(True, True, False, False), patch_size=1, patch_size_t=1,
         encoder_causal=True, decoder_causal=False,
     )  # fmt: skip
     transformer = LTXVideoTransformer3DModel(
-        in_channels=8, out_channels=8, num_attention_heads=2, attention_head_dim=8, cross_attention_dim=16, num_layers=1, caption_channels=16
+        in_channels=8, out_channels=8, num_attention_heads=2, attention_head_dim=8, cross_attention_dim=16, num_layers=1,
+        caption_channels=16,
     )
     return LTXPipeline(FlowMatchEulerDiscreteScheduler(), vae, _t5(16), _tokenizer(), transformer)
 
@@ -94,7 +96,8 @@ def hunyuan() -> Any:
         num_refiner_layers=1, patch_size=2, patch_size_t=1, guidance_embeds=True, text_embed_dim=16, pooled_projection_dim=16,
         rope_axes_dim=(2, 4, 4),
     )  # fmt: skip
-    llama = LlamaModel(LlamaConfig(vocab_size=1200, hidden_size=16, intermediate_size=16, num_hidden_layers=3, num_attention_heads=2))
+    config = LlamaConfig(vocab_size=1200, hidden_size=16, intermediate_size=16, num_hidden_layers=3, num_attention_heads=2)
+    llama = LlamaModel(config)
     return HunyuanVideoPipeline(
         llama, _tokenizer(512), transformer, vae, FlowMatchEulerDiscreteScheduler(shift=7.0), _clip(16), _tokenizer()
     )

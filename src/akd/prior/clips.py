@@ -83,7 +83,8 @@ def draw_labels(rig: Rig, seed: int, settings: FilmSettings) -> list[ClipLabel]:
 
 def _draw_label(plan: str, seed: int, motion: str, settings: FilmSettings, rng: np.random.Generator) -> ClipLabel:
     motion_seed, start = int(rng.integers(1 << 30)), float(rng.random())
-    azimuth, elevation, distance = (float(rng.uniform(*ends)) for ends in (settings.azimuth, settings.elevation, settings.distance))
+    ranges = (settings.azimuth, settings.elevation, settings.distance)
+    azimuth, elevation, distance = (float(rng.uniform(*ends)) for ends in ranges)
     ground = bool(rng.random() >= GROUNDLESS)
     return ClipLabel(plan, seed, motion, motion_seed, start, azimuth, elevation, distance, ground)
 

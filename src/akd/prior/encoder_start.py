@@ -23,7 +23,7 @@ OPPONENT = torch.tensor([[1 / 3, 1 / 3, 1 / 3], [1.0, -0.5, -0.5], [0.0, 0.9, -0
 LIFT = 8.0
 ANCHOR = 30.0
 ROWS = 30_000
-"""Samples for each regression."""
+"""Most samples for each regression."""
 POSTERIOR_SPREAD = 0.05
 """Standard deviation that the encoder claims for its latents, whose own is 1."""
 
@@ -128,7 +128,7 @@ def _patches_2d(x: Float[Tensor, "cell channel height width"], stride: int) -> F
     return x.unfold(2, 3, stride).unfold(3, 3, stride).permute(0, 2, 3, 1, 4, 5).flatten(3)
 
 
-def _patches_3d(x: Float[Tensor, "1 channel cell row column"]) -> Float[Tensor, "cell row column feature"]:
+def _patches_3d(x: Float[Tensor, "1 channel instant row column"]) -> Float[Tensor, "cell row column feature"]:
     padded = nn.functional.pad(x[0], (1, 1, 1, 1))
     return padded.unfold(1, 3, 1).unfold(2, 3, 1).unfold(3, 3, 1).permute(1, 2, 3, 0, 4, 5, 6).flatten(3)
 
@@ -147,13 +147,15 @@ def _best_code(
     x, y = inputs.flatten(0, 3).double(), targets.flatten(0, 3).double()
     rows = torch.randperm(len(x), generator=torch.Generator().manual_seed(0))[:ROWS]
     x, y = x[rows], y[rows]
+    alive = x.std(0) > 1e-6  # constants and silent channels tell nothing
     mean = x.mean(0)
-    x, y = x - mean, y - y.mean(0)
+    x, y = (x - mean)[:, alive], y - y.mean(0)
     square = x.T @ x
     ridge = 1e-5 * square.diagonal().mean() * torch.eye(len(square), dtype=square.dtype)
     maps = torch.linalg.solve(square + ridge, x.T @ y)
     told = x @ maps
     directions = torch.linalg.eigh(told.T @ told)[1].flip(1)[:, :rank]
-    codes = maps @ directions
-    scale = (x @ codes).std(0).clamp(min=1e-8)
+    codes = torch.zeros(len(alive), rank, dtype=x.dtype)
+    codes[alive] = maps @ directions
+    scale = (x @ codes[alive]).std(0).clamp(min=1e-8)
     return codes.float(), (mean @ codes).float(), scale.float()

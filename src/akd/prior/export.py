@@ -58,9 +58,8 @@ def assemble(vae_run: Path, video_run: Path, cache: Path) -> Any:
 
 
 def export_prior(vae_run: Path, video_run: Path, cache: Path, folder: Path, facts: str = "") -> None:
-    """Write the prior folder: weights in half precision, film settings, model card."""
-    pipe = assemble(vae_run, video_run, cache).to(torch.float16)
-    pipe.save_pretrained(folder)
+    """Write the prior folder: weights, film settings, model card."""
+    assemble(vae_run, video_run, cache).save_pretrained(folder)
     FilmSettings.load(cache / "film.json").save(folder / "film.json")
     (folder / "README.md").write_text(model_card(facts))
 

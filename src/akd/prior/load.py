@@ -69,7 +69,7 @@ def _index(source: str) -> dict[str, Any]:
 def _pipeline(source: str, dtype: torch.dtype) -> Any:
     import diffusers
 
-    return _reachable(source, diffusers.DiffusionPipeline.from_pretrained, source, torch_dtype=dtype)
+    return _reachable(source, diffusers.DiffusionPipeline.from_pretrained, source, dtype=dtype)
 
 
 def _reachable(source: str, function: Any, *args: Any, **options: Any) -> Any:

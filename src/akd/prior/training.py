@@ -122,7 +122,7 @@ def train(
     network: nn.Module, loss: Loss, config: TrainingConfig, folder: Path,
     *, watch: Callable[[Trainee], dict[str, float]] | None = None, watch_every: int = 500,
 ) -> Trainee:  # fmt: skip
-    """Train, or go on training, in a folder: ``state.safetensors``, ``log.jsonl``. ``watch`` looks at the network now and then."""
+    """Train, or go on training, in a folder (``state.safetensors``, ``log.jsonl``); ``watch`` adds to the log now and then."""
     torch.set_num_threads(config.threads)
     folder.mkdir(parents=True, exist_ok=True)
     state = folder / "state.safetensors"

@@ -45,8 +45,8 @@ class Narrator(nn.Module):
 
     def forward(self, z_t: Tensor, step: Tensor, sentences: list[str]) -> Tensor:
         """Predicted v, batch × channel × frame × row × column; sentences are read as the pipeline reads them."""
-        ids = self.tokenizer(sentences, padding="max_length", max_length=TEXT_TOKENS, truncation=True, return_tensors="pt").input_ids
-        words = self.text_encoder(ids)[0]
+        options = {"padding": "max_length", "max_length": TEXT_TOKENS, "truncation": True, "return_tensors": "pt"}
+        words = self.text_encoder(self.tokenizer(sentences, **options).input_ids)[0]
         return self.transformer(z_t.transpose(1, 2), words, step).sample.transpose(1, 2)
 
 

@@ -1,0 +1,118 @@
+"""The embedded prior's parts: its encoder before training, its folder, and what is known about big models."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from akd.errors import AkdError
+from akd.prior.cache import ClipCache, to_network
+from akd.prior.clips import ClipLabel
+from akd.prior.embedded import small_pipeline, small_vae
+from akd.prior.encoder_start import start_encoder
+from akd.prior.families import FAMILIES
+from akd.prior.info import KNOWN, on_meta, parameters, prior_info
+from akd.prior.load import load_prior
+from akd.prior.prior import VideoPrior
+from akd.render.film_settings import FilmSettings
+
+
+class DriftingBlobs(ClipCache):
+    """Coloured blobs that drift over grey: clips without a renderer."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(Path(), [ClipLabel("dog", 0, "walk", 0, 0.0, 0.0, 0.0, 0.0, True)] * count, [(Path(), 0)] * count)
+
+    def video(self, index: int) -> torch.Tensor:
+        randomness = torch.Generator().manual_seed(index)
+        place, speed, color = (torch.rand(6, n, generator=randomness) for n in (2, 2, 3))
+        time = torch.arange(17).view(17, 1, 1, 1)
+        y, x = torch.meshgrid(torch.arange(64.0), torch.arange(64.0), indexing="ij")
+        picture = torch.full((17, 64, 64, 3), 0.5)
+        for blob in range(6):
+            row, column = (place[blob, k] * 64 + (speed[blob, k] - 0.5) * 3 * time for k in (0, 1))
+            cover = torch.exp(-((y[None, ..., None] - row) ** 2 + (x[None, ..., None] - column) ** 2) / 40)
+            picture = picture * (1 - cover) + color[blob] * cover
+        return (picture * 255).round().byte()
+
+
+def test_the_started_encoder_is_a_code_from_which_pictures_follow_linearly() -> None:
+    clips, vae = DriftingBlobs(18), small_vae()
+    start_encoder(vae, clips, count=12)
+    with torch.no_grad():
+        videos = to_network(torch.stack([clips.video(i) for i in range(18)]))
+        latents = torch.cat([vae.encode(video[None]).latent_dist.mean for video in videos])
+    assert latents[:12].std((0, 2, 3, 4)).sub(1).abs().max() < 0.3
+    codes = latents[:, :, 1:].permute(0, 2, 3, 4, 1)
+    codes = torch.cat((codes, torch.ones(*codes.shape[:-1], 1)), -1)
+    cells = videos[:, :, 1:].reshape(18, 3, 4, 4, 8, 8, 8, 8).permute(0, 2, 4, 6, 1, 3, 5, 7).flatten(4)
+    maps = torch.linalg.lstsq(codes[:12].flatten(0, 3), cells[:12].flatten(0, 3)).solution
+    left = (codes[12:] @ maps - cells[12:]).square().mean() / (cells[12:] - cells[12:].mean()).square().mean()
+    assert left < 0.15
+
+
+def test_the_folder_is_one_that_diffusers_loads(tmp_path: Path) -> None:
+    from diffusers import CogVideoXPipeline
+
+    pipe = small_pipeline(seed=3)
+    pipe.save_pretrained(tmp_path)
+    FilmSettings(background=(0.1, 0.2, 0.3)).save(tmp_path / "film.json")
+    assert sum(file.stat().st_size for file in tmp_path.rglob("*")) < 25e6
+    own = CogVideoXPipeline.from_pretrained(tmp_path)
+    prior = load_prior(str(tmp_path))
+    assert prior.film.background == (0.1, 0.2, 0.3)
+    z, t = torch.randn(1, *prior.latent_shape(17, 64, 64)), torch.tensor([0.7])
+    words = own.encode_prompt("a dog walking", do_classifier_free_guidance=False, max_sequence_length=24)[0]
+    expected = own.transformer(z.transpose(1, 2), words, prior.schedule.network_time(t), return_dict=False)[0].transpose(1, 2)
+    torch.testing.assert_close(prior.predict(z, t, prior.embed("A dog walking")), expected)
+
+
+def test_encoding_forgets_what_it_can() -> None:
+    """What autograd keeps of a clip is less than what the plain encoder keeps of it."""
+    pipe = small_pipeline()
+    prior = VideoPrior(FAMILIES["CogVideoXPipeline"](pipe), FilmSettings())
+    video = torch.rand(1, 17, 64, 64, 3, requires_grad=True)
+
+    def kept(encode) -> int:  # type: ignore[no-untyped-def]
+        seen: dict[int, int] = {}
+
+        def note(tensor: torch.Tensor) -> torch.Tensor:
+            seen[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+            return tensor
+
+        with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+            latents = encode()
+        assert latents.requires_grad
+        return sum(seen.values())
+
+    plain = kept(lambda: pipe.vae.encode(video.permute(0, 4, 1, 2, 3) * 2 - 1).latent_dist.mean)
+    assert kept(lambda: prior.encode(video)) < plain / 5
+
+
+@pytest.mark.parametrize(
+    ("name", "billions"),
+    [("THUDM/CogVideoX-2b", 1.694), ("THUDM/CogVideoX-5b", 5.570), ("Wan-AI/Wan2.1-T2V-1.3B-Diffusers", 1.419)],
+)
+def test_big_models_have_as_many_parameters_as_published(name: str, billions: float) -> None:
+    prior, _ = on_meta(KNOWN[name])
+    assert parameters(prior.family.network) / 1e9 == pytest.approx(billions, abs=0.001)
+
+
+def test_shapes_of_the_paper() -> None:
+    info = prior_info("THUDM/CogVideoX-2b")
+    assert (info.frames, info.height, info.width) == (49, 480, 720)
+    assert info.latents == (16, 13, 60, 90)
+    assert info.tokens == 13 * 30 * 45
+    assert info.vae_parameters == pytest.approx(215.6e6, rel=0.01)
+    with pytest.raises(AkdError, match="49 frames of 720 × 480"):
+        prior_info("THUDM/CogVideoX-2b", frames=50)
+
+
+def test_what_is_missing_is_said_in_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(AkdError, match="model_index"):
+        load_prior(str(tmp_path))
+    with pytest.raises(AkdError, match="without a download"):
+        prior_info("someone/unheard-of")
+    (tmp_path / "model_index.json").write_text('{"_class_name": "StableDiffusionPipeline"}')
+    with pytest.raises(AkdError, match="StableDiffusionPipeline"):
+        load_prior(str(tmp_path))
