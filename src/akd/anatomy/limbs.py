@@ -12,7 +12,8 @@ from akd.skeleton import Kind, Limb, Side
 
 ON_GROUND = 0.04  # a limb whose flesh comes this near to the ground [body heights] stands on it
 NEAR_GROUND = 0.2  # up to here, names may call it a leg
-STUB = 0.07  # side branches shorter than this [body size] are no limbs of their own
+STUB = 0.07  # side branches shorter than this [body size] are no limbs of their own …
+BUD = 0.15  # … nor are those of one or two joints that are shorter than this
 OFF_PLANE = 0.02  # a branch without partner belongs to a side if it is this far from the plane [body size]
 
 
@@ -52,7 +53,8 @@ def label_limbs(body: Body, partner: Int[np.ndarray, " joint"]) -> tuple[Limb, .
     head = _head_start(body, path)
     place = {j: _attachment(body, path, j) for j in [*legs, *branches]}
     near = {j: _nearest_flesh(body, path, j) for j in branches}  # ears sit in the head's flesh, wherever their tree begins
-    limbs = [j for j in branches if max(place[j], near[j]) < head and _length(body, j) > STUB * body.size]
+    long_enough = {j: _length(body, j) > (STUB if len(body.subtree[j]) > 2 else BUD) * body.size for j in branches}
+    limbs = [j for j in branches if max(place[j], near[j]) < head and long_enough[j]]
     # The trunk reaches to where the foremost limb is attached; between it and the head is the neck.
     trunk = min(max((place[j] for j in [*legs, *limbs]), default=0), head - 1)
 
