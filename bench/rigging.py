@@ -10,6 +10,7 @@ PYTHON is an interpreter with ``pip install bpy``; without one, Blender's column
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -21,10 +22,13 @@ import tyro
 from akd.anatomy.clips import read_clip
 from akd.assets import load_rig
 from akd.creatures.build import creature
+from akd.creatures.plans import PLANS
+from akd.errors import AkdError
+from akd.measure.rigging import containment, skeleton_errors, weight_errors
 from akd.mesh import Mesh
-from akd.measure.rigging import weight_errors
 from akd.rig import Rig
 from akd.rigging.bones import bones_of
+from akd.rigging.mesh_rig import rig_mesh
 from akd.rigging.surface import weld
 from akd.rigging.tips import flesh_ends
 from akd.rigging.weights import PAPER, heat_weights, nearest_weights
@@ -32,6 +36,7 @@ from akd.skeleton import Posed, Skeleton, forward_kinematics
 from akd.skinning import skin_points
 
 CLIPS, FRAMES = 3, 12  # of each asset's own clips, and so many instants of each
+PATIENCE = 150  # seconds that Blender gets for a mesh
 TOOL = Path(__file__).parents[1] / "tools" / "blender_weights.py"
 
 
@@ -167,10 +172,21 @@ def _blender(
     with tempfile.TemporaryDirectory() as temporary:
         folder = results or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        for name, data in inputs.items():
-            np.savez(folder / f"{name}.npz", **data)
-        subprocess.run([python, TOOL, folder], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        return {name: dict(np.load(folder / f"{name}.blender.npz")) for name in inputs}
+        return {name: _blender_one(data, python, folder / f"{name}.npz") for name, data in inputs.items()}
+
+
+def _blender_one(data: dict[str, np.ndarray], python: Path, out: Path) -> dict[str, np.ndarray]:
+    """Blender's weights, from an earlier run if there are any; nothing but zeros if it takes too long."""
+    if not out.exists():
+        given = out.with_suffix(".input")
+        with given.open("wb") as stream:
+            np.savez(stream, **data)
+        try:
+            subprocess.run([python, TOOL, given, out], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            nothing = np.zeros((len(data["vertices"]), len(data["heads"])))
+            np.savez(out, imported=nothing, merged=nothing, seconds=[PATIENCE, PATIENCE])
+    return dict(np.load(out))
 
 
 @dataclass(frozen=True)
@@ -201,7 +217,62 @@ class Speed:
             print(f"| {name} | {seconds:.2f} | {1e6 * seconds / int(name):.0f} | {theirs} |", flush=True)
 
 
+@dataclass(frozen=True)
+class Skeletons:
+    """Skeletons found in creatures, whose own are known exactly, and in static meshes."""
+
+    count: int = 5
+    """Individuals of each plan."""
+    seed: int = 2000
+    plans: tuple[str, ...] = tuple(PLANS)
+    assets: Path = Path("../shared/assets")
+
+    def run(self) -> None:
+        print("| plan | legs right | arms or wings right | tail right | facing right | joints | joint–bone | bone–bone | inside |")
+        print("|---" * 9 + "|")
+        everything = []
+        for plan in self.plans:
+            found = [_compare(creature(plan, self.seed + i)) for i in range(self.count)]
+            everything += found
+            print(f"| {plan} | {_skeleton_row(found)} |", flush=True)
+        print(f"| **all** | {_skeleton_row(everything)} |")
+        rigs = {p.stem: load_rig(p) for p in sorted(self.assets.glob("*/*.glb")) if p.stem != "RecursiveSkeletons"}
+        for name, rig in rigs.items():
+            if rig.legs:
+                print(f"| {name} | {_skeleton_row([_compare(rig)])} |", flush=True)
+
+
+def _compare(truth: Rig) -> tuple[float, ...]:
+    """Right or wrong for legs, arms, tail and facing; joints, chamfer distances and containment."""
+    try:
+        ours = rig_mesh(truth.mesh)
+    except AkdError:
+        return (0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0)
+    count = lambda rig, kinds: sum(limb.kind in kinds for limb in rig.skeleton.limbs)  # noqa: E731
+    right = [count(ours, kinds) == count(truth, kinds) for kinds in (("leg",), ("arm", "wing"), ("tail",))]
+    back = ours.origin.T_file_stage  # type: ignore[union-attr]
+    positions = ours.skeleton.positions @ back[:3, :3].T + back[:3, 3]
+    placed = Skeleton.from_joints(ours.skeleton.names, ours.skeleton.parents, positions)
+    errors = skeleton_errors(placed, truth.skeleton, truth.mesh.vertices)
+    within = containment(placed, truth.mesh.vertices, _inside(truth.mesh))
+    return (*map(float, right), float(back[0, 0] > 0.7 * np.linalg.norm(back[:3, 0])), placed.joint_count, *errors[1:], within)
+
+
+def _inside(mesh: Mesh) -> Callable[[np.ndarray], np.ndarray]:
+    import igl
+
+    surface = weld(mesh)
+    return lambda points: np.abs(igl.fast_winding_number(surface.points, surface.faces, np.ascontiguousarray(points))) > 0.5
+
+
+def _skeleton_row(found: list[tuple[float, ...]]) -> str:
+    mean = np.mean(found, axis=0)
+    rights = [f"{100 * value:.0f} %" for value in mean[:4]]
+    return " | ".join((*rights, f"{mean[4]:.0f}", f"{mean[5]:.3f}", f"{mean[6]:.3f}", f"{100 * mean[7]:.1f} %"))
+
+
 Command = Annotated[Weights, tyro.conf.subcommand("weights")] | Annotated[Speed, tyro.conf.subcommand("speed")]
+Command |= Annotated[Skeletons, tyro.conf.subcommand("skeletons")]
 
 if __name__ == "__main__":
     tyro.cli(Command).run()  # type: ignore[arg-type]

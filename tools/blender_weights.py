@@ -1,8 +1,6 @@
-"""Blender's automatic weights for meshes and skeletons: FOLDER/name.npz → FOLDER/name.blender.npz unless it is there already.
+"""Blender's automatic weights for a mesh and a skeleton: IN.npz OUT.npz. Needs bpy; knows nothing of akd.
 
-Needs bpy; knows nothing of akd.
-
-Each input holds vertices, faces, heads, tails and parents. The output holds the weights of the mesh as it is (``imported``) and
+The input holds vertices, faces, heads, tails and parents. The output holds the weights of the mesh as it is (``imported``) and
 after merging vertices at the same place (``merged``), and the seconds each took. Where Blender finds no solution, weights are 0.
 """
 
@@ -73,20 +71,16 @@ def carried_back(skin: object, weights: np.ndarray, vertices: np.ndarray) -> np.
     return weights[nearest]
 
 
-def main(folder: Path) -> None:
-    for path in sorted(folder.glob("*.npz")):
-        out = path.with_suffix(".blender.npz")
-        if path.name.endswith(".blender.npz") or out.exists():
-            continue
-        data = dict(np.load(path))
-        joints = len(data["heads"])
-        imported, seconds = automatic_weights(*build(data), joints)
-        skin, armature = build(data)
-        merge(skin)
-        weights, merged_seconds = automatic_weights(skin, armature, joints)
-        merged = carried_back(skin, weights, data["vertices"])
-        np.savez(out, imported=imported, merged=merged, seconds=[seconds, merged_seconds])
+def main(path: Path, out: Path) -> None:
+    data = dict(np.load(path))
+    joints = len(data["heads"])
+    imported, seconds = automatic_weights(*build(data), joints)
+    skin, armature = build(data)
+    merge(skin)
+    weights, merged_seconds = automatic_weights(skin, armature, joints)
+    merged = carried_back(skin, weights, data["vertices"])
+    np.savez(out, imported=imported, merged=merged, seconds=[seconds, merged_seconds])
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

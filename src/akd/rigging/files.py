@@ -1,0 +1,70 @@
+"""Rig a file: find what it lacks and leave alone what an artist made."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from akd.anatomy.build import build_rig
+from akd.assets import axis_vector, read_file
+from akd.errors import AkdError
+from akd.rig import FileRig, Rig
+from akd.rigging.mesh_rig import rig_static
+from akd.rigging.weights import HeatSettings, heat_weights
+from akd.skeleton import Skeleton
+
+FAR_APART = 0.5
+"""A given skeleton whose centre is farther than this from the mesh's [size] belongs to another mesh."""
+
+
+def rig_file(
+    path: Path, *, skeleton: Path | None = None, template: str | None = None, reweight: bool = False, forward: str | None = None,
+    height: float | None = None, k: int = 4, settings: HeatSettings | None = None,
+) -> Rig:  # fmt: skip
+    """A rig from any character file. A mesh without bones gets a skeleton (or that of the file ``skeleton``); bones
+    without weights get weights; an artist's weights stay unless ``reweight`` is set."""
+    file = read_file(path)
+    if file.mesh.vertex_count == 0:
+        raise AkdError(f"{path.name} has no mesh, so there is nothing to rig; a skeleton alone goes to --skeleton.")
+    ahead = None if forward is None else axis_vector(forward)
+    if skeleton is not None:
+        if file.names and not reweight:
+            raise AkdError(f"{path.name} has a skeleton already: leave --skeleton out, or add --reweight to replace it.")
+        file = _with_skeleton(file, read_file(skeleton), skeleton.name)
+    elif not file.names:
+        return rig_static(file, template=template, forward=ahead, height=height, k=k)
+    if reweight or not file.weights.any():
+        file = replace(file, weights=_file_weights(file, k, settings), notes=(*file.notes, "Skin weights were made by heat diffusion."))
+    else:
+        file = replace(file, notes=(*file.notes, "The artist's weights were kept; --reweight replaces them."))
+    return build_rig(file, forward=ahead, height=height)
+
+
+def _file_weights(file: FileRig, k: int, settings: HeatSettings | None) -> np.ndarray:
+    """Weights for the file's own bones. Several roots are joined for the purpose: weights do not care about the tree's top."""
+    parents = file.parents.copy()
+    roots = np.flatnonzero(parents < 0)
+    order = np.concatenate((roots[:1], np.delete(np.arange(len(parents)), roots[0])))
+    place = np.argsort(order)
+    joined = np.where(parents < 0, roots[0], parents)
+    tree = np.array([-1 if bone == roots[0] else place[joined[bone]] for bone in order])
+    skeleton = Skeleton.from_joints(tuple(file.names[b] for b in order), tree, file.rest[order, :3, 3])
+    return heat_weights(file.mesh, skeleton, k=k, settings=settings)[:, place]
+
+
+def _with_skeleton(file: FileRig, bones: FileRig, name: str) -> FileRig:
+    """The mesh of one file with the bones of another, which must share its axes and units."""
+    if not bones.names:
+        raise AkdError(f"{name} has no bones: give a .bvh, RigNet .txt or rigged file as the skeleton.")
+    low, high = file.mesh.vertices.min(0), file.mesh.vertices.max(0)
+    size = max(float((high - low).max()), 1e-12)
+    heads = bones.rest[:, :3, 3]
+    apart = float(np.linalg.norm(heads.mean(0) - (low + high) / 2)) / size
+    scale = float(np.ptp(heads, axis=0).max()) / size
+    if apart > FAR_APART or not 0.05 < scale < 2:
+        raise AkdError(
+            f"The skeleton of {name} does not fit the mesh: it is {scale:.2g} times as large and {apart:.2g} sizes away;"
+            " both must share axes and units."
+        )
+    empty = np.zeros((file.mesh.vertex_count, len(bones.names)))
+    return replace(file, names=bones.names, parents=bones.parents, rest=bones.rest, weights=empty, clips=(), sample=None)
