@@ -23,7 +23,7 @@ test: lint
 	OMP_NUM_THREADS=1 $(BIN)/pytest
 
 bench: $(READY)
-	$(BIN)/python -m bench
+	$(BIN)/python -m bench rasterize film # the quick ones; studies are run by name, see docs/
 
 clean:
 	rm -rf $(VENV) runs

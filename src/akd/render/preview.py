@@ -46,7 +46,7 @@ class PreviewSettings:
     """Picture width [px]."""
     height: int = 720
     """Picture height [px]."""
-    view: View = field(default_factory=lambda: View(55.0, 14.0, 0.95))
+    view: View = field(default_factory=lambda: View(55.0, 14.0, 1.12))
     fov: float = 26.0
     """Full vertical field of view [degrees]."""
     follow: float = 0.5
