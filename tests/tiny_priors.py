@@ -41,7 +41,8 @@ def cogvideox(*, rotary: bool = False, patch_size_t: int | None = None) -> Any:
     )
     transformer = CogVideoXTransformer3DModel(
         num_attention_heads=2, attention_head_dim=16, num_layers=1, time_embed_dim=8, in_channels=4, out_channels=4,
-        text_embed_dim=16, max_text_seq_length=8, sample_width=8, sample_height=4, sample_frames=9, spatial_interpolation_scale=1.0,
+        text_embed_dim=16, max_text_seq_length=8, sample_width=8, sample_height=4, sample_frames=9,
+        spatial_interpolation_scale=1.0,
         use_rotary_positional_embeddings=rotary, patch_size_t=patch_size_t, patch_bias=patch_size_t is None,
     )  # fmt: skip
     scheduler = CogVideoXDDIMScheduler(prediction_type="v_prediction", rescale_betas_zero_snr=True, timestep_spacing="trailing")
@@ -68,7 +69,8 @@ def ltx() -> Any:
 
     vae = AutoencoderKLLTXVideo(
         latent_channels=8, block_out_channels=(8, 8, 8, 8), decoder_block_out_channels=(8, 8, 8, 8),
-        layers_per_block=(1, 1, 1, 1, 1), decoder_layers_per_block=(1, 1, 1, 1, 1), spatio_temporal_scaling=(True, True, False, False),
+        layers_per_block=(1, 1, 1, 1, 1), decoder_layers_per_block=(1, 1, 1, 1, 1),
+        spatio_temporal_scaling=(True, True, False, False),
         decoder_spatio_temporal_scaling=(True, True, False, False), patch_size=1, patch_size_t=1,
         encoder_causal=True, decoder_causal=False,
     )  # fmt: skip
