@@ -1,23 +1,16 @@
-"""The command line: the only place that prints. Heavy modules are imported where they are used, so that help is instant."""
+"""Commands on characters: look at them, measure them, make them, rig them, write them."""
 
-import json
-import sys
-from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
+from akd.cli.console import AsJson, Facing, File, Height, console, print_json, watched
 from akd.errors import AkdError
 
 if TYPE_CHECKING:
     from akd.anatomy.clips import ReadClip
     from akd.rig import Rig
-
-File = Annotated[Path, tyro.conf.Positional]
-Facing = Annotated[str | None, tyro.conf.arg(help="Where the character faces in its file, if we guess wrong: +x, -x, +z or -z.")]
-Height = Annotated[float | None, tyro.conf.arg(help="How tall the character is [m], if the file's units are wrong.")]
-AsJson = Annotated[bool, tyro.conf.arg(name="json", help="Print JSON instead of a table.")]
 
 
 def inspect(file: File, /, *, as_json: AsJson = False, forward: Facing = None, height: Height = None) -> None:
@@ -29,9 +22,9 @@ def inspect(file: File, /, *, as_json: AsJson = False, forward: Facing = None, h
 
     facts = inspection.inspect_file(file, forward=forward, height=height)
     if as_json:
-        _print_json(facts.as_dict())
+        print_json(facts.as_dict())
     else:
-        _console().print(*inspection.drawn(facts), sep="\n")
+        console().print(*inspection.drawn(facts), sep="\n")
 
 
 def evaluate(
@@ -56,25 +49,25 @@ def evaluate(
     from akd.measure.evaluate import evaluate as measure
 
     rig, names = _rig_and_clips(clip, forward, height)
-    console, found = _console(), {}
-    for name in _progress(names, f"measuring {rig.name}", quiet=as_json or len(names) == 1):
+    found = {}
+    for name in watched(names, len(names), f"measuring {rig.name}", quiet=as_json or len(names) == 1):
         read = _read_clip(rig, name, fps)
         found[name] = (measure(rig, read.motion, from_file=True), read)
     if as_json:
-        _print_json({name: result.as_dict() | {"residual": read.residual} for name, (result, read) in found.items()})
+        print_json({name: result.as_dict() | {"residual": read.residual} for name, (result, read) in found.items()})
     elif len(found) == 1:
         ((name, (result, read)),) = found.items()
         table = Table("metric", "value", title=f"{rig.name}#{name}: {result.verdict}")
         for row in [*result.rows(), ("residual", f"{read.residual:.3g}")]:
             table.add_row(*row)
-        console.print(table, *(f"· {note}" for note in result.notes), sep="\n")
+        screen.print(table, *(f"· {note}" for note in result.notes), sep="\n")
     else:
         columns = ("gait", "duty_factor", "alternation", "stride_frequency", "skating_ratio", "float_height", "penetration_max")
         table = Table("clip", *(c.replace("_", " ") for c in columns), "residual", "verdict", title=rig.name)
         for name, (result, read) in found.items():
             values = dict(result.rows())
             table.add_row(name, *(values[c.replace("_", " ")] for c in columns), f"{read.residual:.3g}", result.verdict)
-        console.print(table)
+        screen.print(table)
 
 
 def convert(
@@ -108,7 +101,7 @@ def convert(
         raise AkdError(f"{clip} has several clips; name one, as in {clip}#{names[0]}.")
     read = _read_clip(rig, names[0], fps)
     save_animation(rig, read.motion, out, name=name, fps=fps, travel=travel, force=force)
-    _console().print(
+    console().print(
         f"Wrote {out}: {names[0]} as {name!r}, {read.motion.duration:.2f} s, residual {read.residual:.2%} of a leg length."
     )
 
@@ -143,18 +136,49 @@ def creature(
     """
     from akd import showing
 
-    console = _console()
+    screen = console()
     if list:
-        console.print(showing.creature_table())
+        screen.print(showing.creature_table())
         return
     if not prompt:
         raise AkdError('Say who it is, as in: akd creature "a small brown dog".')
     shown = showing.make_creature(prompt, gait=gait, seed=seed, cycles=cycles)
     for message in shown.messages:
-        console.print(f"· {message}")
+        screen.print(f"· {message}")
     target = out or Path(f"{shown.rig.name.replace(' ', '-')}-{shown.gait}.glb")
-    for path in showing.write_creature(shown, target, sheet=sheet, preview=preview, force=force, watch=_watched):
-        console.print(f"Wrote {path}")
+    for path in showing.write_creature(shown, target, sheet=sheet, preview=preview, force=force, watch=_drawing):
+        screen.print(f"Wrote {path}")
+
+
+def rig(
+    file: File, /, *, out: Path | None = None, template: str | None = None, skeleton: Path | None = None, reweight: bool = False,
+    forward: Facing = None, height: Height = None, force: bool = False,
+) -> None:  # fmt: skip
+    """Give a mesh a skeleton and skin weights, from its shape alone.
+
+    Example: akd rig statue.obj --out statue.glb
+
+    Args:
+        file: A mesh, or a rigged file whose weights are missing or to be replaced.
+        out: The .glb to write; by default named after the mesh, in the current folder.
+        template: What it is, if you know better: biped, bird, quadruped, insect, spider or snake.
+        skeleton: A .bvh, RigNet .txt or rigged file whose bones to use, in the mesh's own axes and units.
+        reweight: Replace an artist's weights, which are kept otherwise.
+        force: Overwrite the output if it exists.
+    """
+    from akd.assets import write_new
+    from akd.files.gltf.write_rig import write_rig
+    from akd.rigging.files import rig_file
+
+    target = out or Path(f"{file.stem}-rigged.glb")
+    write_new(target, force=force)
+    made = rig_file(file, skeleton=skeleton, template=template, reweight=reweight, forward=forward, height=height)
+    write_rig(made, {}, target)
+    screen = console()
+    for note in made.notes:
+        screen.print(f"· {note}")
+    limbs = ", ".join(limb.name for limb in made.skeleton.limbs)
+    screen.print(f"Wrote {target}: {made.skeleton.joint_count} joints, {limbs}.")
 
 
 def splat(
@@ -181,7 +205,7 @@ def splat(
     write_new(target, force=force)
     splats = mesh_splats(read_file(file).mesh, mode=mode, count=count, seed=seed)
     write_splats(target, splats)
-    _console().print(f"Wrote {target}: {splats.splat_count} splats.")
+    console().print(f"Wrote {target}: {splats.splat_count} splats.")
 
 
 def demo(*, out: Path = Path("runs/demo")) -> None:
@@ -192,33 +216,13 @@ def demo(*, out: Path = Path("runs/demo")) -> None:
     """
     from akd import showing
 
-    console = _console()
+    screen = console()
     shown = showing.make_creature("a brown dog", gait="walk", seed=0, cycles=2)
     for path in showing.write_creature(
-        shown, out / "dog.glb", sheet=out / "dog.png", preview=out / "dog.mp4", force=True, watch=_watched
+        shown, out / "dog.glb", sheet=out / "dog.png", preview=out / "dog.mp4", force=True, watch=_drawing
     ):
-        console.print(f"Wrote {path}")
-    console.print("Open the .glb in Blender, Godot, Unity or Unreal, or look at the .png.")
-
-
-COMMANDS: dict[str, Callable[..., Any]] = {
-    "creature": creature, "inspect": inspect, "evaluate": evaluate, "convert": convert, "splat": splat, "demo": demo,
-}  # fmt: skip
-
-
-def main() -> None:
-    """Run a command; a mistake of the user's ends in one sentence."""
-    try:
-        tyro.extras.subcommand_cli_from_dict(
-            COMMANDS,
-            prog="akd",
-            description="A 3D character and a sentence in, an animation on the character's own skeleton out.",
-        )
-    except AkdError as error:
-        print(f"akd: {error}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
+        screen.print(f"Wrote {path}")
+    screen.print("Open the .glb in Blender, Godot, Unity or Unreal, or look at the .png.")
 
 
 def _rig_and_clips(text: str, forward: str | None, height: float | None) -> "tuple[Rig, list[str]]":
@@ -244,23 +248,5 @@ def _read_clip(rig: "Rig", name: str, fps: float) -> "ReadClip":
     return read_clip(rig, name, fps)
 
 
-def _console():
-    from rich.console import Console
-
-    return Console(highlight=False)
-
-
-def _progress(items: list, what: str, *, quiet: bool):
-    from rich.progress import track
-
-    return items if quiet else track(items, description=what, transient=True)
-
-
-def _watched(frames: Iterable, count: int) -> Iterable:
-    from rich.progress import track
-
-    return track(frames, total=count, description="drawing the preview", transient=True)
-
-
-def _print_json(value: object) -> None:
-    print(json.dumps(value, indent=2, default=str))
+def _drawing(frames, count: int):
+    return watched(frames, count, "drawing the preview")

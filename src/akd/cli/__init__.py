@@ -1,0 +1,27 @@
+"""The command line: the only place that prints. Heavy modules are imported where they are used, so that help is instant."""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import tyro
+
+from akd.cli import characters
+from akd.errors import AkdError
+
+COMMANDS: dict[str, Callable[..., Any]] = {
+    "creature": characters.creature, "rig": characters.rig, "inspect": characters.inspect, "evaluate": characters.evaluate,
+    "convert": characters.convert, "splat": characters.splat, "demo": characters.demo,
+}  # fmt: skip
+DESCRIPTION = "A 3D character and a sentence in, an animation on the character's own skeleton out."
+
+
+def main() -> None:
+    """Run a command; a mistake of the user's ends in one sentence."""
+    try:
+        tyro.extras.subcommand_cli_from_dict(COMMANDS, prog="akd", description=DESCRIPTION)
+    except AkdError as error:
+        print(f"akd: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
