@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from akd.rigging.mesh_rig import rig_static
 from akd.rigging.weights import HeatSettings, heat_weights
 from akd.skeleton import Skeleton
 
+Y_FROM_Z_UP = np.array([[1.0, 0, 0, 0], [0, 0, 1, 0], [0, -1, 0, 0], [0, 0, 0, 1]])
 FAR_APART = 0.5
 """A given skeleton whose centre is farther than this from the mesh's [size] belongs to another mesh."""
 
@@ -32,12 +34,33 @@ def rig_file(
             raise AkdError(f"{path.name} has a skeleton already: leave --skeleton out, or add --reweight to replace it.")
         file = _with_skeleton(file, read_file(skeleton), skeleton.name)
     elif not file.names:
-        return rig_static(file, template=template, forward=ahead, height=height, k=k)
+        return _rig_either_way_up(file, template=template, forward=ahead, height=height, k=k)
     if reweight or not file.weights.any():
         file = replace(file, weights=_file_weights(file, k, settings), notes=(*file.notes, "Skin weights were made by heat diffusion."))
     else:
         file = replace(file, notes=(*file.notes, "The artist's weights were kept; --reweight replaces them."))
     return build_rig(file, forward=ahead, height=height)
+
+
+def _rig_either_way_up(file: FileRig, **options: Any) -> Rig:
+    """Y is up, unless the body has no legs that way and does have legs with Z up, as scans and CAD files often do."""
+    try:
+        rig = rig_static(file, **options)
+    except AkdError:
+        if not len(file.mesh.faces):
+            raise
+        rig = None
+    if rig is not None and (rig.legs or options["template"] == "snake"):
+        return rig
+    note = "It stands with the file's Z axis up, and was turned."
+    turned = replace(file, mesh=file.mesh.transformed(Y_FROM_Z_UP), forward=None, notes=(*file.notes, note))
+    try:
+        other = rig_static(turned, **options)
+    except AkdError:
+        other = None
+    if other is not None and (rig is None or other.legs):
+        return other
+    return rig if rig is not None else rig_static(file, **options)
 
 
 def _file_weights(file: FileRig, k: int, settings: HeatSettings | None) -> np.ndarray:

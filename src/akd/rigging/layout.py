@@ -15,13 +15,17 @@ SAMPLES = 64
 PAIR_REACH = 0.12
 """Tips are partners if one is this near to the other's mirror image [size]."""
 OFF_PLANE = 0.04
-"""Tips nearer to the symmetry plane than this are in the middle [size]."""
+"""Tips nearer to the symmetry plane than this are in the middle [size] ..."""
+NARROW = 0.012
+"""... unless they stand on the ground, where the feet of narrow bodies are as near as this."""
 ON_GROUND = 0.1
 """A pair whose tips are this near to the ground are legs [height]."""
 OWN_WAY = 0.5
 """A line that runs along another limb for more than this share of its way outside the trunk is a heel or a finger."""
 SHORT_LIMB = 0.12
 """Shorter pairs that do not reach the ground are ears or horns [size]."""
+NECK = 0.7
+"""A neck is thinner than this share of the trunk below and of the head above it."""
 
 FLIP = np.array([1.0, 1.0, -1.0])
 
@@ -54,7 +58,7 @@ class Layout:
 
 def lay_out(lines: list[Line], size: float, floor: float, height: float, *, legs: int | None = None, arms: int | None = None) -> Layout:
     """Sort the lines of a body that faces +X. ``legs`` and ``arms`` say how many pairs there must be, where the user knows."""
-    paired, middle, lonely = _pair_up(lines, size)
+    paired, middle, lonely = _pair_up(lines, size, floor + ON_GROUND * height)
     notes = [f"{lonely} branches have no partner on the other side and were left out."] if lonely else []
     is_leg = [path[-1, 1] < floor + ON_GROUND * height for path, _ in paired]
     head, tail = _ends(middle, paired, size, floor, height)
@@ -63,7 +67,7 @@ def lay_out(lines: list[Line], size: float, floor: float, height: float, *, legs
         head = _front(lines)
     trunk, depth = _trunk(head, tail, [path for (path, _), leg in zip(paired, is_leg, strict=True) if leg], size)
     found = [_leave_trunk(path, trunk, depth, leg) for (path, _), leg in zip(paired, is_leg, strict=True)]
-    pairs = _without_branches(found, trunk, size)
+    pairs = _without_branches(found, depth, size)
     chosen = _as_many(pairs, legs, leg=True, what="legs", notes=notes) + _as_many(pairs, arms, leg=False, what="arms", notes=notes)
     return Layout(trunk, depth, tuple(sorted(chosen, key=lambda p: p.attached)), tail is not None, tuple(notes))
 
@@ -78,10 +82,10 @@ def _resampled(line: Line) -> tuple[np.ndarray, np.ndarray]:
     return np.stack([np.interp(at, along, axis) for axis in points.T], 1), np.interp(at, along, line.depth)
 
 
-def _pair_up(lines: list[Line], size: float) -> tuple[list[tuple[np.ndarray, np.ndarray]], list[Line], int]:
+def _pair_up(lines: list[Line], size: float, low: float) -> tuple[list[tuple[np.ndarray, np.ndarray]], list[Line], int]:
     """Mirrored pairs as one line on the right each, lines in the middle, and how many are neither."""
     tips = np.array([line.points[-1] for line in lines])
-    aside = np.abs(tips[:, 2]) > OFF_PLANE * size
+    aside = np.abs(tips[:, 2]) > np.where(tips[:, 1] < low, NARROW, OFF_PLANE) * size
     middle = [line for line, off in zip(lines, aside, strict=True) if not off]
     right, left = (np.flatnonzero(aside & (sign * tips[:, 2] > 0)).tolist() for sign in (1, -1))
     options = sorted((float(np.linalg.norm(tips[r] - tips[m] * FLIP)), r, m) for r in right for m in left)
@@ -95,20 +99,25 @@ def _pair_up(lines: list[Line], size: float) -> tuple[list[tuple[np.ndarray, np.
 
 
 def _ends(middle: list[Line], paired: list, size: float, floor: float, height: float) -> tuple[Line | None, Line | None]:
-    """Head and tail among the lines in the middle: foremost and highest, and hindmost."""
-    if not middle:
-        return None, None
-    head = max(middle, key=lambda line: line.points[-1, 0] + line.points[-1, 1])
-    legs = [path[-1, 0] for path, _ in paired if path[-1, 1] < floor + ON_GROUND * height]
-    hind = min(legs, default=np.inf)
-    behind = [line for line in middle if line is not head and line.points[-1, 0] < min(hind, head.points[-1, 0] - 0.2 * size)]
-    tail = min(behind, key=lambda line: line.points[-1, 0], default=None)
-    return head, tail
+    """Head and tail among the lines in the middle: foremost and highest, and hindmost.
+
+    A head is None where pairs of limbs reach much farther to the front and up: horns and cheeks of a head without a tip.
+    """
+    ahead = lambda point: float(point[0] + point[1] - abs(point[2]))  # noqa: E731
+    is_leg = lambda path: path[-1, 1] < floor + ON_GROUND * height  # noqa: E731
+    head = max(middle, key=lambda line: ahead(line.points[-1]), default=None)
+    above = max((ahead(path[-1]) for path, _ in paired if not is_leg(path)), default=-np.inf)
+    if head is not None and ahead(head.points[-1]) < above - 0.3 * size:
+        head = None
+    hind = min((path[-1, 0] for path, _ in paired if is_leg(path)), default=np.inf)
+    front = head.points[-1, 0] if head is not None else np.inf
+    behind = [line for line in middle if line is not head and line.points[-1, 0] < min(hind, front - 0.2 * size)]
+    return head, min(behind, key=lambda line: line.points[-1, 0], default=None)
 
 
 def _front(lines: list[Line]) -> Line:
     """A line for a head that is no tip of its own: the way to the foremost and highest tip, pressed into the plane."""
-    return max(lines, key=lambda line: line.points[-1, 0] + line.points[-1, 1])
+    return max(lines, key=lambda line: line.points[-1, 0] + line.points[-1, 1] - abs(line.points[-1, 2]))
 
 
 def _trunk(head: Line, tail: Line | None, legs: list[np.ndarray], size: float) -> tuple[np.ndarray, np.ndarray]:
@@ -146,17 +155,30 @@ def _leave_trunk(path: np.ndarray, trunk: np.ndarray, depth: np.ndarray, leg: bo
     return Pair(path[start:], int(nearest[start]), leg)
 
 
-def _without_branches(pairs: list[Pair], trunk: np.ndarray, size: float) -> list[Pair]:
-    """Drop pairs that are branches of longer ones, and ears."""
+def _without_branches(pairs: list[Pair], depth: np.ndarray, size: float) -> list[Pair]:
+    """Drop pairs that are branches of longer ones, and what grows on the head."""
+    shoulders = max((p.attached for p in pairs if p.leg), default=0)
+    neck = _neck(depth, shoulders)
     kept: list[Pair] = []
     for pair in sorted(pairs, key=lambda p: -_length(p.points)):
         shared = [np.mean(cKDTree(other.points).query(pair.points)[0] < 0.03 * size) for other in kept]
-        if max(shared, default=0) > OWN_WAY or (not pair.leg and _length(pair.points) < SHORT_LIMB * size):
-            continue
-        if not pair.leg and pair.attached > 0.8 * len(trunk) and _length(pair.points) < 3 * SHORT_LIMB * size:
+        on_head = pair.attached > neck or (
+            pair.attached > shoulders + 0.6 * (len(depth) - shoulders) and _length(pair.points) < 3 * SHORT_LIMB * size
+        )
+        if max(shared, default=0) > OWN_WAY or (not pair.leg and (on_head or _length(pair.points) < SHORT_LIMB * size)):
             continue
         kept.append(pair)
     return kept
+
+
+def _neck(depth: np.ndarray, shoulders: int) -> int:
+    """The narrow place between trunk and head; the end of the trunk where there is none to be seen."""
+    low, high = shoulders + (len(depth) - shoulders) // 4, len(depth) - 4
+    if high <= low:
+        return len(depth)
+    neck = low + int(np.argmin(depth[low:high]))
+    narrow = depth[neck] < NECK * min(depth[shoulders : neck + 1].max(), depth[neck:].max())
+    return neck if narrow else len(depth)
 
 
 def _as_many(pairs: list[Pair], wanted: int | None, *, leg: bool, what: str, notes: list[str]) -> list[Pair]:
