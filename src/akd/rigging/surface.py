@@ -48,6 +48,25 @@ class Surface:
         sides = np.sort(np.concatenate((self.faces[:, :2], self.faces[:, 1:], self.faces[:, ::2])), axis=1)
         return np.unique(sides, axis=0)
 
+    @cached_property
+    def outwards(self) -> Float[np.ndarray, "face 3"]:
+        """Normals of the faces (not of unit length), turned round in pieces that are inside out."""
+        corner = self.points[self.faces]
+        normal = np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0])
+        total = np.stack([np.bincount(self.piece, axis, self.piece_count) for axis in self.points.T], 1)
+        centre = total / np.bincount(self.piece, minlength=self.piece_count)[:, None]
+        volume = ((corner.mean(1) - centre[self.piece_of_face]) * normal).sum(1)
+        inside_out = np.bincount(self.piece_of_face, volume, self.piece_count) < 0
+        return np.where(inside_out[self.piece_of_face, None], -normal, normal)
+
+    @cached_property
+    def normals(self) -> Float[np.ndarray, "point 3"]:
+        """Unit normals of the points; zero where faces cancel out."""
+        out = np.zeros_like(self.points)
+        for corner in range(3):
+            np.add.at(out, self.faces[:, corner], self.outwards)
+        return out / np.maximum(np.linalg.norm(out, axis=1, keepdims=True), 1e-300)
+
     def only(self, pieces: Bool[np.ndarray, " piece"]) -> "Surface":
         """The surface of some of the pieces; points keep their order."""
         kept = pieces[self.piece] if len(self.points) else np.zeros(0, bool)

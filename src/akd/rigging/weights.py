@@ -1,9 +1,9 @@
 """Skin weights for any mesh and any skeleton.
 
-The method is the heat equilibrium of Baran and Popović (2007), as in the AKD paper. Ours differs from the paper's in four
-ways, each worth something against artists' weights (docs/rigging.md); ``PAPER`` switches them off:
-a vertex that does not see its nearest bone takes the nearest one that it sees; a wall close before the bone does not hide it;
-where several bones are about equally near, as around every joint, they share the vertex; heat sticks closer to its source.
+The method is the heat equilibrium of Baran and Popović (2007), as in the AKD paper. Ours differs from the paper's in a few
+ways, each worth something against artists' weights (docs/rigging.md), and ``PAPER`` switches them off: bones straight below the
+skin count as nearer; joints that branch reach only part of the way to their children; where bones are equally near, as
+around every joint, they share the vertex; heat sticks closer to its source; loose pieces keep to their own bones.
 """
 
 from dataclasses import dataclass
@@ -33,17 +33,19 @@ class HeatSettings:
 
     conductance: float = 4.0
     """c in H = c / d²: larger values keep weights closer to the nearest bone."""
-    tries: int = 3
+    tries: int = 1
     """How many bones, nearest first, a vertex looks for until it sees one."""
-    slack: float = 0.3
-    """Walls in this last share of the way to a bone do not hide it."""
-    sharpness: float = 64.0
+    facing: bool = True
+    """Do bones straight below the skin count as nearer than others?"""
+    branching: float = 0.4
+    """How far a joint with several children reaches towards each of them."""
+    sharpness: float = 1000.0
     """Bones share a vertex as (d_nearest / d)^sharpness."""
     pieces: bool = True
     """Are loose pieces told apart: flesh of certain bones only, small or merely held ones that move as one?"""
 
 
-PAPER = HeatSettings(conductance=1.0, tries=1, slack=0.0, sharpness=np.inf, pieces=False)
+PAPER = HeatSettings(conductance=1.0, facing=False, branching=1.0, sharpness=np.inf, pieces=False)
 """As published: only the nearest bone heats a vertex, and only if it is visible."""
 
 
@@ -55,13 +57,13 @@ def heat_weights(
         raise AkdError(f"A vertex needs at least one joint, but k is {k}.")
     settings = settings or HeatSettings()
     surface = weld(mesh)
-    bones = bones_of(skeleton, flesh_ends(skeleton, surface))
+    bones = bones_of(skeleton, flesh_ends(skeleton, surface), branching=settings.branching)
     if not len(surface.faces):
         return nearest_weights(mesh, bones)
     flesh = flesh_of_bones(surface, bones) if settings.pieces else np.ones((surface.piece_count, len(bones.joint)), bool)
     bending = bending_pieces(surface, flesh)
     body = surface.only(bending)
-    sight = nearest_visible(body, bones, eligible_bones(flesh)[bending], tries=settings.tries, slack=settings.slack)
+    sight = nearest_visible(body, bones, eligible_bones(flesh)[bending], tries=settings.tries, facing=settings.facing)
     conductance = _conductance(body, sight, settings.conductance)
     heat = diffuse(*laplacian(body), conductance, _sources(sight, bones, skeleton, settings.sharpness))
     if settings.pieces:
