@@ -98,6 +98,14 @@ def forgetfully(function: Any, *args: Any) -> Any:
     return checkpoint(function, *args, use_reentrant=False, preserve_rng_state=False)
 
 
+def awake(part: Any) -> Any:
+    """A part of a pipeline whose insides are about to be called: with offloading it may have to come back to the device."""
+    hook = getattr(part, "_hf_hook", None)
+    if hook is not None:
+        hook.pre_forward(part)
+    return part
+
+
 def mean_of(moments: Float[Tensor, "batch twice cell row column"]) -> Latents:
     """The mean half of an autoencoder's output."""
     return moments.chunk(2, dim=1)[0]

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from akd.prior.family import Family, Grid, Pixels, Text, forgetfully, mean_of
+from akd.prior.family import Family, Grid, Pixels, Text, awake, forgetfully, mean_of
 from akd.prior.schedule import Latents, NoiseSchedule, diffusion_schedule
 from akd.render.film_settings import FilmSettings
 
@@ -60,7 +60,7 @@ class CogVideoX(Family):
         return mean_of(torch.cat(moments, 2)) * vae.config.scaling_factor
 
     def _encode_part(self, video: Pixels, cache: Any) -> tuple[Tensor, Any]:
-        vae = self.pipe.vae
+        vae = awake(self.pipe.vae)
         moments, cache = vae.encoder(video, conv_cache=cache)
         return (moments if vae.quant_conv is None else vae.quant_conv(moments)), cache
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from akd.errors import AkdError
-from akd.prior.family import Family, Grid, Pixels, Text, forgetfully, mean_of, per_channel
+from akd.prior.family import Family, Grid, Pixels, Text, awake, forgetfully, mean_of, per_channel
 from akd.prior.schedule import Latents, NoiseSchedule
 from akd.render.film_settings import FilmSettings
 
@@ -62,7 +62,7 @@ class Wan(Family):
 
     def _encode_part(self, video: Tensor, memory: list[Any]) -> tuple[Tensor, list[Any]]:
         memory = list(memory)
-        return self.pipe.vae.encoder(video, feat_cache=memory, feat_idx=[0]), memory
+        return awake(self.pipe.vae).encoder(video, feat_cache=memory, feat_idx=[0]), memory
 
     def decode(self, latents: Latents) -> Pixels:
         config = self.pipe.vae.config
