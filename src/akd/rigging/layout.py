@@ -60,7 +60,7 @@ def lay_out(lines: list[Line], size: float, floor: float, height: float, *, legs
     """Sort the lines of a body that faces +X. ``legs`` and ``arms`` say how many pairs there must be, where the user knows."""
     paired, middle, lonely = _pair_up(lines, size, floor + ON_GROUND * height)
     notes = [f"{lonely} branches have no partner on the other side and were left out."] if lonely else []
-    is_leg = [path[-1, 1] < floor + ON_GROUND * height for path, _ in paired]
+    is_leg = [bool(path[-1, 1] < floor + ON_GROUND * height) for path, _ in paired]
     head, tail = _ends(middle, paired, size, floor, height)
     if head is None:
         notes.append("No head was found in the middle: the highest place in front stands for it.")

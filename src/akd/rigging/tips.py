@@ -10,6 +10,8 @@ from akd.skeleton import Skeleton
 DIRECTIONS = 256
 SIDEWAYS = 0.5
 """What a direction at a right angle to the bone above is worth, relative to going straight on."""
+STRAIGHT = 1.05
+"""Others must be this much better than going exactly straight on, or corners of blunt ends would win."""
 SMALL_PIECE = 0.15
 """Pieces smaller than this share of the mesh's size (eyes, teeth) do not end a bone."""
 
@@ -36,14 +38,16 @@ def _longest_way(
     scene: RayScene, start: Float[np.ndarray, " 3"], on: Float[np.ndarray, " 3"], size: float
 ) -> Float[np.ndarray, " 3"] | None:
     """From a place inside the flesh to the skin, not turning back; None if the place is not inside."""
-    directions = _sphere(DIRECTIONS)
-    length = np.linalg.norm(on)
-    ahead = directions @ (on / length) if length > 0 else np.ones(len(directions))
+    length = float(np.linalg.norm(on))
+    straight = on / length if length > 0 else np.array([0.0, 1.0, 0.0])
+    directions = np.concatenate((straight[None], _sphere(DIRECTIONS)))
+    ahead = directions @ straight if length > 0 else np.ones(len(directions))
     directions, ahead = directions[ahead >= 0], ahead[ahead >= 0]
     hits = scene.first_hits(np.broadcast_to(start, directions.shape), directions)
     if len(hits.ray) < 0.7 * len(directions):
         return None
     worth = hits.distance * (SIDEWAYS + (1 - SIDEWAYS) * ahead[hits.ray])
+    worth[hits.ray == 0] *= STRAIGHT
     best = int(np.argmax(worth))
     if hits.distance[best] < 1e-3 * size:
         return None

@@ -1,0 +1,145 @@
+"""A skeleton from nothing but a mesh, against creatures whose own is known."""
+
+import numpy as np
+import pytest
+
+from akd.assets import load_rig
+from akd.creatures.build import creature
+from akd.errors import AkdError
+from akd.files.gltf.write_rig import write_rig
+from akd.files.obj import write_obj
+from akd.files.rignet import write_rignet
+from akd.measure.rigging import skeleton_errors
+from akd.mesh import Mesh
+from akd.rigging.files import rig_file
+from akd.rigging.joints import bends
+from akd.rigging.mesh_rig import rig_mesh
+from akd.rigging.surface import weld
+from akd.rigging.volume import middle_lines, solid_volume
+from akd.skeleton import Skeleton
+
+KINDS = ("leg", "arm", "tail")
+
+
+def counts(skeleton: Skeleton) -> dict[str, int]:
+    return {kind: len(skeleton.limbs_of(kind)) for kind in KINDS}  # type: ignore[arg-type]
+
+
+def in_file(rig) -> Skeleton:
+    """A rig's skeleton where its mesh was."""
+    back = rig.origin.T_file_stage
+    positions = rig.skeleton.positions @ back[:3, :3].T + back[:3, 3]
+    return Skeleton.from_joints(rig.skeleton.names, rig.skeleton.parents, positions)
+
+
+@pytest.mark.parametrize("plan", ["human", "dog", "tyrannosaur", "crocodile"])
+def test_limbs_facing_and_places_are_those_of_the_creature(plan: str) -> None:
+    truth = creature(plan, 3)
+    found = rig_mesh(truth.mesh)
+    assert counts(found.skeleton) == counts(truth.skeleton)
+    assert 15 <= found.skeleton.joint_count <= 60
+    ahead = found.origin.T_file_stage[:3, 0]
+    assert ahead[0] > 0.95 * np.linalg.norm(ahead)
+    assert skeleton_errors(in_file(found), truth.skeleton, truth.mesh.vertices).bone_bone < 0.03
+    np.testing.assert_allclose(found.weights.sum(1), 1, atol=1e-6)
+
+
+def test_skeletons_are_mirror_symmetric_and_sides_are_named() -> None:
+    skeleton = rig_mesh(creature("dog", 3).mesh).skeleton
+    np.testing.assert_allclose(skeleton.positions[skeleton.mirror], skeleton.positions * (1, 1, -1), atol=0.01)
+    for joint, name in enumerate(skeleton.names):
+        if "left" in name or "right" in name:
+            assert (skeleton.positions[joint, 2] > 0) == ("right" in name), name
+    fronts = [skeleton.positions[skeleton.index(f"left_{end}_leg_ankle"), 0] for end in ("front", "hind")]
+    assert fronts[0] > fronts[1]
+
+
+def test_the_mesh_may_face_anywhere() -> None:
+    truth = creature("dog", 5)
+    c, s = np.cos(2.0), np.sin(2.0)
+    turn = np.eye(4)
+    turn[:3, :3] = [[c, 0, s], [0, 1, 0], [-s, 0, c]]
+    found = rig_mesh(truth.mesh.transformed(turn))
+    assert counts(found.skeleton) == counts(truth.skeleton)
+    ahead = found.origin.T_file_stage[:3, 0]
+    assert ahead @ turn[:3, 0] > 0.95 * np.linalg.norm(ahead)
+
+
+def test_a_template_limits_the_limbs() -> None:
+    found = rig_mesh(creature("tyrannosaur", 3).mesh, template="quadruped")
+    assert len(found.skeleton.limbs_of("arm")) == 0
+    assert any("pairs of legs" in note for note in found.notes)
+    with pytest.raises(AkdError, match="templates are"):
+        rig_mesh(creature("human", 0).mesh, template="centipede")
+
+
+def test_joints_sit_at_the_bends_of_a_line() -> None:
+    corners = np.array([(0.0, 0, 0), (0, -1, 0.4), (0, -1.6, -0.2), (0, -1.7, 0.3)])
+    line = np.concatenate([np.linspace(a, b, 20, endpoint=False) for a, b in zip(corners, corners[1:], strict=False)] + [corners[-1:]])
+    assert np.linalg.norm(bends(line) - corners, axis=1).max() < 0.15
+
+
+def test_lines_lead_through_the_flesh_to_every_tip() -> None:
+    lines = middle_lines(volume := solid_volume(weld(creature("dog", 0).mesh)))
+    assert len(lines) >= 6
+    for line in lines:
+        assert (line.depth >= volume.step).all()
+        np.testing.assert_array_equal(line.points[0], lines[0].points[0])
+
+
+def test_static_file_to_rig_and_glb(tmp_path) -> None:
+    write_obj(tmp_path / "dog.obj", creature("dog", 3).mesh)
+    rig = rig_file(tmp_path / "dog.obj")
+    write_rig(rig, {}, tmp_path / "dog.glb")
+    again = load_rig(tmp_path / "dog.glb")
+    assert again.skeleton.names[0] == "hips" and len(again.legs) == 4
+
+
+def test_a_given_skeleton_is_used_and_must_fit(tmp_path) -> None:
+    truth = creature("human", 1)
+    write_rignet(tmp_path / "bones.txt", truth)
+    write_obj(tmp_path / "body.obj", truth.mesh)
+    rig = rig_file(tmp_path / "body.obj", skeleton=tmp_path / "bones.txt")
+    assert set(rig.skeleton.names) <= set(truth.skeleton.names)
+    write_obj(tmp_path / "large.obj", truth.mesh.transformed(np.diag([100.0, 100, 100, 1])))
+    with pytest.raises(AkdError, match="does not fit"):
+        rig_file(tmp_path / "large.obj", skeleton=tmp_path / "bones.txt")
+
+
+def test_artists_weights_are_kept_unless_told_otherwise(assets) -> None:
+    path = assets / "fox_khronos" / "Fox.glb"
+    artist = load_rig(path)
+    np.testing.assert_array_equal(rig_file(path).weights, artist.weights)
+    assert np.abs(rig_file(path, reweight=True).weights - artist.weights).max() > 0.1
+
+
+def test_z_up_is_noticed(tmp_path) -> None:
+    mesh = creature("dog", 3).mesh.transformed(np.array([[1.0, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]]))
+    write_obj(tmp_path / "dog.obj", mesh)
+    rig = rig_file(tmp_path / "dog.obj")
+    assert len(rig.legs) == 4 and any("Z axis" in note for note in rig.notes)
+
+
+@pytest.mark.parametrize("case", ["empty", "triangle", "flat", "ball", "half the faces", "noise", "inside out"])
+def test_abuse_gives_a_rig_or_one_sentence(case: str) -> None:
+    dog, rng = creature("dog", 0).mesh, np.random.default_rng(0)
+    import trimesh
+
+    ball = trimesh.creation.icosphere(2)
+    vertices, faces = {
+        "empty": (np.zeros((0, 3)), np.zeros((0, 3), int)),
+        "triangle": (np.eye(3), np.array([[0, 1, 2]])),
+        "flat": (rng.random((40, 3)) * (1, 0, 1), rng.integers(0, 40, (60, 3))),
+        "ball": (np.asarray(ball.vertices, float), np.asarray(ball.faces)),
+        "half the faces": (dog.vertices, dog.faces[rng.random(len(dog.faces)) < 0.5]),
+        "noise": (dog.vertices + 0.01 * rng.normal(size=dog.vertices.shape), dog.faces),
+        "inside out": (dog.vertices, dog.faces[:, ::-1]),
+    }[case]
+    try:
+        rig = rig_mesh(Mesh(vertices, faces, np.full(vertices.shape, 0.5)))
+    except AkdError as error:
+        assert str(error).endswith(".") and "\n" not in str(error)
+        return
+    assert np.isfinite(rig.weights).all() and np.isfinite(rig.skeleton.positions).all()
+    if case in ("noise", "inside out"):
+        assert len(rig.legs) == 4

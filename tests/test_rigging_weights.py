@@ -1,0 +1,174 @@
+"""Heat weights: laws that hold on every mesh, and closeness to what is known exactly."""
+
+import numpy as np
+import pytest
+
+from akd.assets import load_rig
+from akd.creatures.build import creature
+from akd.errors import AkdError
+from akd.measure.rigging import weight_errors
+from akd.mesh import Mesh
+from akd.rigging.bones import bones_of, closest_on_bones
+from akd.rigging.heat import diffuse, laplacian
+from akd.rigging.surface import weld
+from akd.rigging.tips import flesh_ends
+from akd.rigging.weights import PAPER, heat_weights, nearest_weights
+from akd.skeleton import Skeleton
+
+
+def tube(length: float = 4.0, radius: float = 0.3, rings: int = 33, around: int = 12) -> tuple[np.ndarray, np.ndarray]:
+    """A closed tube along X."""
+    turn = np.linspace(0, 2 * np.pi, around, endpoint=False)
+    ring = np.stack((np.zeros(around), radius * np.cos(turn), radius * np.sin(turn)), -1)
+    points = np.concatenate([ring + (x, 0, 0) for x in np.linspace(0, length, rings)] + [[(0.0, 0, 0), (length, 0, 0)]])
+    faces = []
+    for r in range(rings - 1):
+        for a in range(around):
+            b, c, d = (a + 1) % around, a + around, (a + 1) % around + around
+            faces += [(r * around + a, r * around + b, r * around + c), (r * around + b, r * around + d, r * around + c)]
+    first, last = len(points) - 2, (rings - 1) * around
+    faces += [(first, (a + 1) % around, a) for a in range(around)]
+    faces += [(len(points) - 1, last + a, last + (a + 1) % around) for a in range(around)]
+    return points, np.array(faces)
+
+
+def mesh_of(points: np.ndarray, faces: np.ndarray) -> Mesh:
+    return Mesh(points, faces, np.full(points.shape, 0.5))
+
+
+def chain(*places: tuple[float, float, float]) -> Skeleton:
+    return Skeleton.from_joints(tuple(f"j{i}" for i in range(len(places))), np.arange(len(places)) - 1, np.array(places, float))
+
+
+ARM = chain((0.1, 0, 0), (2, 0, 0))
+
+
+def check(weights: np.ndarray, k: int = 4) -> None:
+    assert np.isfinite(weights).all() and (weights >= 0).all()
+    np.testing.assert_allclose(weights.sum(1), 1, atol=1e-9)
+    assert ((weights > 0).sum(1) <= k).all()
+
+
+def test_halves_of_a_tube_follow_their_bones_and_blend_between() -> None:
+    points, faces = tube()
+    weights = heat_weights(mesh_of(points, faces), ARM)
+    check(weights)
+    assert weights[points[:, 0] < 1.2, 0].min() > 0.95 and weights[points[:, 0] > 2.8, 1].min() > 0.95
+    np.testing.assert_allclose(weights[np.abs(points[:, 0] - 2) < 1e-9], 0.5, atol=0.05)
+
+
+def test_weights_do_not_depend_on_place_size_or_turn() -> None:
+    points, faces = tube()
+    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
+    turn *= np.sign(np.linalg.det(turn))
+    move = lambda x: 37 * x @ turn.T + (5, -3, 100)  # noqa: E731
+    moved = heat_weights(mesh_of(move(points), faces), chain(*move(ARM.positions)))
+    np.testing.assert_allclose(moved, heat_weights(mesh_of(points, faces), ARM), atol=1e-3)
+
+
+def test_seams_and_repeated_faces_change_nothing() -> None:
+    points, faces = tube()
+    whole = heat_weights(mesh_of(points, faces), ARM)
+    split = heat_weights(mesh_of(points[faces.ravel()], np.arange(faces.size).reshape(-1, 3)), ARM)
+    np.testing.assert_allclose(split, whole[faces.ravel()], atol=1e-9)
+    twice = heat_weights(mesh_of(points, np.concatenate((faces, faces[:, ::-1], faces[:40, [1, 1, 2]]))), ARM)
+    np.testing.assert_allclose(twice, whole, atol=1e-9)
+
+
+def test_an_inside_out_piece_gets_the_same_weights() -> None:
+    points, faces = tube()
+    np.testing.assert_allclose(
+        heat_weights(mesh_of(points, faces[:, ::-1]), ARM), heat_weights(mesh_of(points, faces), ARM), atol=1e-6
+    )
+
+
+def test_heat_is_the_solution_of_its_equation() -> None:
+    surface = weld(mesh_of(*tube()))
+    matrix, area = laplacian(surface)
+    source = np.random.default_rng(0).dirichlet(np.ones(3), len(area))
+    hot = np.random.default_rng(1).uniform(0, 2, len(area))
+    found = diffuse(matrix, area, hot, source)
+    np.testing.assert_allclose(matrix @ found + (area * hot)[:, None] * found, (area * hot)[:, None] * source, atol=1e-9)
+    np.testing.assert_allclose(found.sum(1), 1, atol=1e-9)
+
+
+def test_nothing_bleeds_to_a_limb_that_is_near_through_the_air() -> None:
+    """Two parallel legs joined at one end only."""
+    rig = creature("human", 0)
+    weights = heat_weights(rig.mesh, rig.skeleton)
+    shins = {side: [rig.skeleton.index(n) for n in rig.skeleton.names if side in n and ("knee" in n or "ankle" in n or "shin" in n)]
+             for side in ("left", "right")}  # fmt: skip
+    assert shins["left"] and shins["right"]
+    assert weights[rig.mesh.vertices[:, 2] < -0.02][:, shins["right"]].max() < 1e-6
+    assert weights[rig.mesh.vertices[:, 2] > 0.02][:, shins["left"]].max() < 1e-6
+
+
+def test_a_button_moves_as_one_with_what_it_sits_on() -> None:
+    points, faces = tube()
+    button, button_faces = tube(length=0.2, radius=0.05, rings=3, around=6)
+    both = np.concatenate((points, button + (2.9, 0.33, 0)))
+    weights = heat_weights(mesh_of(both, np.concatenate((faces, button_faces + len(points)))), ARM)
+    check(weights)
+    np.testing.assert_array_equal(weights[len(points) :], np.tile((0.0, 1.0), (len(button), 1)))
+
+
+def test_a_leaf_ends_where_its_flesh_does() -> None:
+    surface = weld(mesh_of(*tube()))
+    assert flesh_ends(ARM, surface)[1, 0] == pytest.approx(4.0, abs=0.1)
+
+
+def test_distance_to_bones_is_the_distance_to_the_nearest_of_many_samples() -> None:
+    bones = bones_of(chain((0, 0, 0), (1, 2, 0), (1, 2, 3)), np.full((3, 3), 4.0))
+    points = np.random.default_rng(0).normal(size=(50, 3)) * 3
+    distance, _ = closest_on_bones(bones, points)
+    samples = bones.head + np.linspace(0, 1, 2001)[:, None, None] * (bones.tail - bones.head)
+    np.testing.assert_allclose(distance, np.linalg.norm(points[:, None, None] - samples, axis=-1).min(1), atol=1e-2)
+
+
+@pytest.mark.parametrize("name", ["Fox", "CesiumMan", "Wolf", "KnightCharacter"])
+def test_nearer_to_artists_than_the_nearest_bone(assets, name: str) -> None:
+    rig = load_rig(next(assets.glob(f"*/{name}.glb")))
+    ours = heat_weights(rig.mesh, rig.skeleton)
+    check(ours)
+    rival = nearest_weights(rig.mesh, bones_of(rig.skeleton, flesh_ends(rig.skeleton, weld(rig.mesh))))
+    errors = [weight_errors(w, rig.weights).l1 for w in (ours, rival)]
+    assert errors[0] < max(errors[1], 0.6) and errors[0] < 0.6
+    check(heat_weights(rig.mesh, rig.skeleton, k=2), 2)
+
+
+def abused() -> dict[str, tuple[Mesh, Skeleton]]:
+    rng = np.random.default_rng(0)
+    points, faces = tube()
+    shells = np.concatenate([points * (1, 1 + 0.01 * i, 1 + 0.01 * i) for i in range(4)])
+    soup = (rng.uniform(0, 4, (60, 1, 3)) * (1, 0.2, 0.2) + 0.05 * rng.normal(size=(60, 3, 3))).reshape(-1, 3)
+    flips = np.where(rng.random(len(faces))[:, None] < 0.5, faces[:, ::-1], faces)
+    return {
+        "faces missing": (mesh_of(points, faces[rng.random(len(faces)) < 0.5]), ARM),
+        "shells": (mesh_of(shells, np.concatenate([faces + i * len(points) for i in range(4)])), ARM),
+        "normals at random": (mesh_of(points, flips), ARM),
+        "noise": (mesh_of(points + 0.1 * rng.normal(size=points.shape), faces), ARM),
+        "60 loose triangles": (mesh_of(soup, np.arange(180).reshape(-1, 3)), ARM),
+        "fan on one edge": (mesh_of(points, np.array([(0, 1, i) for i in range(2, 30)])), ARM),
+        "single triangle": (mesh_of(points[[0, 4, 30]], np.array([[0, 1, 2]])), ARM),
+        "flat triangle": (mesh_of(np.zeros((3, 3)), np.array([[0, 1, 2]])), ARM),
+        "no faces": (mesh_of(points, np.zeros((0, 3), int)), ARM),
+        "no vertices": (mesh_of(np.zeros((0, 3)), np.zeros((0, 3), int)), ARM),
+        "one bone": (mesh_of(points, faces), chain((1, 0, 0))),
+        "bones outside": (mesh_of(points, faces), chain((50, 0, 0), (60, 0, 0))),
+        "bones at one place": (mesh_of(points, faces), chain((1, 0, 0), (1, 0, 0), (1, 0, 0))),
+        "bone on the skin": (mesh_of(points, faces), chain((0, 0.3, 0), (2, 0.3, 0))),
+    }
+
+
+@pytest.mark.parametrize("settings", [None, PAPER], ids=["ours", "paper"])
+@pytest.mark.parametrize("case", list(abused()))
+def test_abuse_gives_weights(case: str, settings) -> None:
+    mesh, skeleton = abused()[case]
+    weights = heat_weights(mesh, skeleton, settings=settings)
+    assert weights.shape == (mesh.vertex_count, skeleton.joint_count)
+    check(weights)
+
+
+def test_no_influences_is_an_error() -> None:
+    with pytest.raises(AkdError, match="k is 0"):
+        heat_weights(mesh_of(*tube()), ARM, k=0)
