@@ -49,7 +49,7 @@ def evaluate(
     from akd.measure.evaluate import evaluate as measure
 
     rig, names = _rig_and_clips(clip, forward, height)
-    found = {}
+    found: dict[str, tuple] = {}
     for name in watched(names, len(names), f"measuring {rig.name}", quiet=as_json or len(names) == 1):
         read = _read_clip(rig, name, fps)
         found[name] = (measure(rig, read.motion, from_file=True), read)
@@ -60,14 +60,14 @@ def evaluate(
         table = Table("metric", "value", title=f"{rig.name}#{name}: {result.verdict}")
         for row in [*result.rows(), ("residual", f"{read.residual:.3g}")]:
             table.add_row(*row)
-        screen.print(table, *(f"· {note}" for note in result.notes), sep="\n")
+        console().print(table, *(f"· {note}" for note in result.notes), sep="\n")
     else:
         columns = ("gait", "duty_factor", "alternation", "stride_frequency", "skating_ratio", "float_height", "penetration_max")
         table = Table("clip", *(c.replace("_", " ") for c in columns), "residual", "verdict", title=rig.name)
         for name, (result, read) in found.items():
             values = dict(result.rows())
             table.add_row(name, *(values[c.replace("_", " ")] for c in columns), f"{read.residual:.3g}", result.verdict)
-        screen.print(table)
+        console().print(table)
 
 
 def convert(
