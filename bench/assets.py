@@ -52,7 +52,8 @@ def gait_rows(name: str, rig: Rig) -> list[str]:
         read = read_clip(rig, clip.name)
         values = dict(evaluate(rig, read.motion, from_file=True).rows())
         columns = ("gait", "duty factor", "alternation", "stride frequency", "treadmill speed", "skating ratio", "float height")
-        out.append(f"| {name} | {clip.name.split('|')[-1]} | " + " | ".join(values[c] for c in columns) + f" | {read.residual:.2%} |")
+        cells = (name, clip.name.split("|")[-1], *(values[c] for c in columns), f"{read.residual:.2%}")
+        out.append("| " + " | ".join(cells) + " |")
     return out
 
 
@@ -72,7 +73,8 @@ def main(folder: Path) -> None:
             lost = residuals(rig)
             worst = max(lost, key=lambda x: x[1])
             print(f"| {name} | {len(lost)} | {np.median([x for _, x in lost]):.2%} | {worst[0]} {worst[1]:.2%} |", flush=True)
-    print("\n## Gaits of the artists\n\n| file | clip | gait | duty | alternation | stride [Hz] | treadmill [ℓ/s] | skating | float [ℓ] | residual |")
+    print("\n## Gaits of the artists\n")
+    print("| file | clip | gait | duty | alternation | stride [Hz] | treadmill [ℓ/s] | skating | float [ℓ] | residual |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     for name, rig in rigs.items():
         if rig.legs and rig.skeleton.joint_count < 200:

@@ -193,7 +193,7 @@ def _heading(rotation: Float[Tensor, "*batch 4"]) -> Float[Tensor, "*batch 4"]:
     return torch.where(length > 1e-6, about_y / length.clamp(min=1e-6), upright)  # upside down: no heading, call it zero
 
 
-def _curve(values: Float[Tensor, "frame *shape"], at: Float[Tensor, " sample"]) -> Float[Tensor, "sample *shape"]:
+def _curve(values: Float[Tensor, " frame *shape"], at: Float[Tensor, " sample"]) -> Float[Tensor, " sample *shape"]:
     """Catmull–Rom curve through frames, at fractional frame numbers; straight on beyond the ends."""
     padded = torch.cat((2 * values[:1] - values[1:2], values, 2 * values[-1:] - values[-2:-1]))
     index = at.floor().long().clamp(0, len(values) - 2)
