@@ -49,7 +49,7 @@ def encode_rig(rig: Rig, motions: Mapping[str, Motion]) -> bytes:
 
 
 def _node_worlds(
-    rig: Rig, positions: Float[np.ndarray, "frame joint 3"], turns: Float[np.ndarray, "frame #joint 3 3"]
+    rig: Rig, positions: Float[np.ndarray, "frame joint 3"], turns: Float[np.ndarray, " frame #joint 3 3"]
 ) -> Float[np.ndarray, "frame joint 4 4"]:
     """World matrices of the joint nodes in glTF axes, from joints on the stage and their turns away from rest."""
     along, lateral, third = np.moveaxis(rig.skeleton.frames, -1, 0)
