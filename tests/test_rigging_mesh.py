@@ -1,5 +1,7 @@
 """A skeleton from nothing but a mesh, against creatures whose own is known."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -75,7 +77,7 @@ def test_a_template_limits_the_limbs() -> None:
 
 def test_joints_sit_at_the_bends_of_a_line() -> None:
     corners = np.array([(0.0, 0, 0), (0, -1, 0.4), (0, -1.6, -0.2), (0, -1.7, 0.3)])
-    line = np.concatenate([np.linspace(a, b, 20, endpoint=False) for a, b in zip(corners, corners[1:], strict=False)] + [corners[-1:]])
+    line = np.concatenate([np.linspace(a, b, 20, endpoint=False) for a, b in itertools.pairwise(corners)] + [corners[-1:]])
     assert np.linalg.norm(bends(line) - corners, axis=1).max() < 0.15
 
 
@@ -92,7 +94,8 @@ def test_static_file_to_rig_and_glb(tmp_path) -> None:
     rig = rig_file(tmp_path / "dog.obj")
     write_rig(rig, {}, tmp_path / "dog.glb")
     again = load_rig(tmp_path / "dog.glb")
-    assert again.skeleton.names[0] == "hips" and len(again.legs) == 4
+    assert again.skeleton.names[0] == "hips"
+    assert len(again.legs) == 4
 
 
 def test_a_given_skeleton_is_used_and_must_fit(tmp_path) -> None:
@@ -110,14 +113,16 @@ def test_artists_weights_are_kept_unless_told_otherwise(assets) -> None:
     path = assets / "fox_khronos" / "Fox.glb"
     artist = load_rig(path)
     np.testing.assert_array_equal(rig_file(path).weights, artist.weights)
-    assert np.abs(rig_file(path, reweight=True).weights - artist.weights).max() > 0.1
+    ours = rig_file(path, reweight=True)
+    for name in ("b_Head_05", "b_Tail03_014"):
+        change = ours.weights[:, ours.skeleton.index(name)] - artist.weights[:, artist.skeleton.index(name)]
+        assert np.abs(change).max() > 0.05
 
 
-def test_z_up_is_noticed(tmp_path) -> None:
-    mesh = creature("dog", 3).mesh.transformed(np.array([[1.0, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]]))
-    write_obj(tmp_path / "dog.obj", mesh)
-    rig = rig_file(tmp_path / "dog.obj")
-    assert len(rig.legs) == 4 and any("Z axis" in note for note in rig.notes)
+def test_z_up_is_noticed(assets) -> None:
+    rig = rig_file(assets / "dm_control_skins" / "SKINbody.stl")
+    assert len(rig.legs) == 4
+    assert any("Z axis" in note for note in rig.notes)
 
 
 @pytest.mark.parametrize("case", ["empty", "triangle", "flat", "ball", "half the faces", "noise", "inside out"])
@@ -138,8 +143,10 @@ def test_abuse_gives_a_rig_or_one_sentence(case: str) -> None:
     try:
         rig = rig_mesh(Mesh(vertices, faces, np.full(vertices.shape, 0.5)))
     except AkdError as error:
-        assert str(error).endswith(".") and "\n" not in str(error)
+        assert str(error).endswith(".")
+        assert "\n" not in str(error)
         return
-    assert np.isfinite(rig.weights).all() and np.isfinite(rig.skeleton.positions).all()
+    assert np.isfinite(rig.weights).all()
+    assert np.isfinite(rig.skeleton.positions).all()
     if case in ("noise", "inside out"):
         assert len(rig.legs) == 4

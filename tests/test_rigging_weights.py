@@ -44,7 +44,8 @@ ARM = chain((0.1, 0, 0), (2, 0, 0))
 
 
 def check(weights: np.ndarray, k: int = 4) -> None:
-    assert np.isfinite(weights).all() and (weights >= 0).all()
+    assert np.isfinite(weights).all()
+    assert (weights >= 0).all()
     np.testing.assert_allclose(weights.sum(1), 1, atol=1e-9)
     assert ((weights > 0).sum(1) <= k).all()
 
@@ -53,7 +54,8 @@ def test_halves_of_a_tube_follow_their_bones_and_blend_between() -> None:
     points, faces = tube()
     weights = heat_weights(mesh_of(points, faces), ARM)
     check(weights)
-    assert weights[points[:, 0] < 1.2, 0].min() > 0.95 and weights[points[:, 0] > 2.8, 1].min() > 0.95
+    assert weights[points[:, 0] < 1.2, 0].min() > 0.95
+    assert weights[points[:, 0] > 2.8, 1].min() > 0.95
     np.testing.assert_allclose(weights[np.abs(points[:, 0] - 2) < 1e-9], 0.5, atol=0.05)
 
 
@@ -98,7 +100,8 @@ def test_nothing_bleeds_to_a_limb_that_is_near_through_the_air() -> None:
     weights = heat_weights(rig.mesh, rig.skeleton)
     shins = {side: [rig.skeleton.index(n) for n in rig.skeleton.names if side in n and ("knee" in n or "ankle" in n or "shin" in n)]
              for side in ("left", "right")}  # fmt: skip
-    assert shins["left"] and shins["right"]
+    assert shins["left"]
+    assert shins["right"]
     assert weights[rig.mesh.vertices[:, 2] < -0.02][:, shins["right"]].max() < 1e-6
     assert weights[rig.mesh.vertices[:, 2] > 0.02][:, shins["left"]].max() < 1e-6
 
@@ -132,7 +135,8 @@ def test_nearer_to_artists_than_the_nearest_bone(assets, name: str) -> None:
     check(ours)
     rival = nearest_weights(rig.mesh, bones_of(rig.skeleton, flesh_ends(rig.skeleton, weld(rig.mesh))))
     errors = [weight_errors(w, rig.weights).l1 for w in (ours, rival)]
-    assert errors[0] < max(errors[1], 0.6) and errors[0] < 0.6
+    assert errors[0] < max(errors[1], 0.6)
+    assert errors[0] < 0.6
     check(heat_weights(rig.mesh, rig.skeleton, k=2), 2)
 
 

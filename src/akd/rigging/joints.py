@@ -1,7 +1,7 @@
 """Joints on the lines of a body: hips, spine, neck, head, tail, and limbs that bend where their lines do."""
 
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 from jaxtyping import Float
@@ -63,8 +63,8 @@ def place_joints(layout: Layout, size: float) -> JointList:
         on_trunk[at] = parent
     joints.tips[parent] = trunk[-1]
     if hips > 3 and layout.tail:
-        at = _places(trunk, hips, 0, _count(trunk, 0, hips, TAIL_BONE * size, 2, 8))
-        tail = joints.chain([f"tail_{i}" for i in range(1, len(at) - 1)], root, trunk[at[1:]])
+        places = _places(trunk, hips, 0, _count(trunk, 0, hips, TAIL_BONE * size, 2, 8))
+        tail = joints.chain([f"tail_{i}" for i in range(1, len(places) - 1)], root, trunk[places[1:]])
         joints.tips[tail[-1]] = trunk[0]
     for pair, name in zip(layout.pairs, _pair_names(layout), strict=True):
         _add_pair(joints, pair, name, on_trunk[min(on_trunk, key=lambda at: abs(at - pair.attached))])
@@ -87,7 +87,7 @@ def bends(points: Float[np.ndarray, "place 3"], count: int = len(USUAL)) -> Floa
         unusual = np.sum((along[list(inner)] - USUAL) ** 2)
         return float(((line - straight) ** 2).sum(1).mean() / length**2 + 2e-3 * unusual)
 
-    options = [c for c in combinations(range(4, BENDS - 2), count) if all(b - a >= 4 for a, b in zip(c, c[1:], strict=False))]
+    options = [c for c in combinations(range(4, BENDS - 2), count) if all(b - a >= 4 for a, b in pairwise(c))]
     best = min(options, key=cost)
     return line[[0, *best, BENDS - 1]]
 

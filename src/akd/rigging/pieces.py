@@ -35,18 +35,19 @@ def flesh_of_bones(surface: Surface, bones: Bones) -> Bool[np.ndarray, "piece bo
             continue
         winding = igl.fast_winding_number(surface.points, faces, samples)
         inside[piece] = (np.abs(winding) > 0.5).reshape(BONE_SAMPLES, -1).mean(0)
-    return (inside >= AROUND) & (inside >= RIVAL * inside.max(0))
+    return np.logical_and(inside >= AROUND, inside >= RIVAL * inside.max(0))
 
 
 def eligible_bones(flesh: Bool[np.ndarray, "piece bone"]) -> Bool[np.ndarray, "piece bone"]:
     """The bones that may move a piece: those it lies around and those that are in no piece; all if it lies around none."""
-    return flesh | ~flesh.any(0) | ~flesh.any(1)[:, None]
+    in_none, around_none = ~np.any(flesh, axis=0), ~np.any(flesh, axis=1, keepdims=True)
+    return flesh | in_none | around_none
 
 
 def bending_pieces(surface: Surface, flesh: Bool[np.ndarray, "piece bone"]) -> Bool[np.ndarray, " piece"]:
     """Pieces around a bone, and cloth on them; the largest always."""
     extents = surface.extents()
-    bending = flesh.any(1)
+    bending: np.ndarray = np.array(flesh.any(1))
     bending[np.argmax(extents * (bending | ~bending.any()))] = True
     body = surface.only(bending)
     for piece in np.flatnonzero((extents > SMALL * surface.size) & ~bending):
