@@ -52,7 +52,8 @@ class Weights:
     def run(self) -> None:
         rigs = {p.stem: load_rig(p) for p in sorted(self.assets.glob("*/*.glb")) if p.stem != "RecursiveSkeletons"}
         rigs = {name: rig for name, rig in rigs.items() if _is_skinned(rig)}
-        blender = _blender({name: _blender_input(rig.mesh, rig.skeleton) for name, rig in rigs.items()}, self.blender_python, self.blender_results)
+        inputs = {name: _blender_input(rig.mesh, rig.skeleton) for name, rig in rigs.items()}
+        blender = _blender(inputs, self.blender_python, self.blender_results)
         columns = ("nearest", "paper", "ours") + (("Blender", "Blender merged") if blender else ())
         scores = {name: _scores(rig, blender.get(name)) for name, rig in rigs.items()}
         for title, value in (
@@ -137,7 +138,8 @@ def _summary(scores: dict[str, dict[str, Score]], columns: tuple[str, ...]) -> s
         ]
         ours, theirs = np.mean(ratio, axis=0)
         lines.append(
-            f"Where Blender succeeds ({len(ratio)} assets), our mean deformation error is {ours / theirs:.2f} times the better of its runs."
+            f"Where Blender succeeds ({len(ratio)} assets), our mean deformation error is {ours / theirs:.2f} times"
+            " the better of its runs."
         )
     return "\n".join(lines)
 
@@ -182,7 +184,7 @@ def _blender_one(data: dict[str, np.ndarray], python: Path, out: Path) -> dict[s
         with given.open("wb") as stream:
             np.savez(stream, **data)
         try:
-            subprocess.run([python, TOOL, given, out], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=PATIENCE)
+            subprocess.run([python, TOOL, given, out], check=True, capture_output=True, timeout=PATIENCE)
         except subprocess.TimeoutExpired:
             nothing = np.zeros((len(data["vertices"]), len(data["heads"])))
             np.savez(out, imported=nothing, merged=nothing, seconds=[PATIENCE, PATIENCE])
@@ -228,7 +230,7 @@ class Skeletons:
     assets: Path = Path("../shared/assets")
 
     def run(self) -> None:
-        print("| plan | legs right | arms or wings right | tail right | facing right | joints | joint–bone | bone–bone | inside |")
+        print("| plan | legs right | arms, wings right | tail right | facing right | joints | joint–bone | bone–bone | inside |")
         print("|---" * 9 + "|")
         everything = []
         for plan in self.plans:

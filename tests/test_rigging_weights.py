@@ -98,7 +98,7 @@ def test_nothing_bleeds_to_a_limb_that_is_near_through_the_air() -> None:
     """Two parallel legs joined at one end only."""
     rig = creature("human", 0)
     weights = heat_weights(rig.mesh, rig.skeleton)
-    shins = {side: [rig.skeleton.index(n) for n in rig.skeleton.names if side in n and ("knee" in n or "ankle" in n or "shin" in n)]
+    shins = {side: [rig.skeleton.index(n) for n in rig.skeleton.names if side in n and any(w in n for w in ("knee", "ankle", "shin"))]
              for side in ("left", "right")}  # fmt: skip
     assert shins["left"]
     assert shins["right"]

@@ -47,8 +47,8 @@ def closest_on_bones(
 
 
 def facing_distances(
-    bones: Bones, points: Float[np.ndarray, "point 3"], normals: Float[np.ndarray, "point 3"], distance: Float[np.ndarray, "point bone"],
-    place: Float[np.ndarray, "point bone"],
+    bones: Bones, points: Float[np.ndarray, "point 3"], normals: Float[np.ndarray, "point 3"],
+    distance: Float[np.ndarray, "point bone"], place: Float[np.ndarray, "point bone"],
 ) -> Float[np.ndarray, "point bone"]:  # fmt: skip
     """Distances, longer for bones that do not lie straight below the skin: d / cos²(θ/2), with θ from the normal to the way out.
 

@@ -36,7 +36,8 @@ def rig_file(
     elif not file.names:
         return _rig_either_way_up(file, template=template, forward=ahead, height=height, k=k)
     if reweight or not file.weights.any():
-        file = replace(file, weights=_file_weights(file, k, settings), notes=(*file.notes, "Skin weights were made by heat diffusion."))
+        made = (*file.notes, "Skin weights were made by heat diffusion.")
+        file = replace(file, weights=_file_weights(file, k, settings), notes=made)
     else:
         file = replace(file, notes=(*file.notes, "The artist's weights were kept; --reweight replaces them."))
     return build_rig(file, forward=ahead, height=height)

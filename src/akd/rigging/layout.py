@@ -56,7 +56,9 @@ class Layout:
     notes: tuple[str, ...]
 
 
-def lay_out(lines: list[Line], size: float, floor: float, height: float, *, legs: int | None = None, arms: int | None = None) -> Layout:
+def lay_out(
+    lines: list[Line], size: float, floor: float, height: float, *, legs: int | None = None, arms: int | None = None
+) -> Layout:
     """Sort the lines of a body that faces +X. ``legs`` and ``arms`` say how many pairs there must be, where the user knows."""
     paired, middle, lonely = _pair_up(lines, size, floor + ON_GROUND * height)
     notes = [f"{lonely} branches have no partner on the other side and were left out."] if lonely else []
@@ -68,7 +70,8 @@ def lay_out(lines: list[Line], size: float, floor: float, height: float, *, legs
     trunk, depth = _trunk(head, tail, [path for (path, _), leg in zip(paired, is_leg, strict=True) if leg], size)
     found = [_leave_trunk(path, trunk, depth, leg) for (path, _), leg in zip(paired, is_leg, strict=True)]
     pairs = _without_branches(found, depth, size)
-    chosen = _as_many(pairs, legs, leg=True, what="legs", notes=notes) + _as_many(pairs, arms, leg=False, what="arms", notes=notes)
+    chosen = _as_many(pairs, legs, leg=True, what="legs", notes=notes)
+    chosen += _as_many(pairs, arms, leg=False, what="arms", notes=notes)
     return Layout(trunk, depth, tuple(sorted(chosen, key=lambda p: p.attached)), tail is not None, tuple(notes))
 
 

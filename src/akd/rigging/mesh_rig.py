@@ -25,16 +25,18 @@ UNSURE_ASYMMETRY = 0.02
 
 
 def rig_mesh(
-    mesh: Mesh, *, template: str | None = None, forward: Float[np.ndarray, " 3"] | None = None, height: float | None = None, k: int = 4
-) -> Rig:
+    mesh: Mesh, *, template: str | None = None, forward: Float[np.ndarray, " 3"] | None = None, height: float | None = None,
+    k: int = 4,
+) -> Rig:  # fmt: skip
     """Find a skeleton in a mesh whose Y axis is up, weight the skin to it, and put it on the stage."""
     return rig_static(FileRig((), np.zeros(0, int), np.zeros((0, 4, 4)), mesh, np.zeros((mesh.vertex_count, 0))),
                       template=template, forward=forward, height=height, k=k)  # fmt: skip
 
 
 def rig_static(
-    file: FileRig, *, template: str | None = None, forward: Float[np.ndarray, " 3"] | None = None, height: float | None = None, k: int = 4
-) -> Rig:
+    file: FileRig, *, template: str | None = None, forward: Float[np.ndarray, " 3"] | None = None, height: float | None = None,
+    k: int = 4,
+) -> Rig:  # fmt: skip
     """The same for a mesh read from a file, so that the rig remembers where it came from."""
     joints, ahead, notes = find_skeleton(file.mesh, template=template, forward=forward)
     parents, positions = np.array(joints.parents), np.array(joints.positions)
