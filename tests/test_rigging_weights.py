@@ -98,8 +98,8 @@ def test_nothing_bleeds_to_a_limb_that_is_near_through_the_air() -> None:
     """Two parallel legs joined at one end only."""
     rig = creature("human", 0)
     weights = heat_weights(rig.mesh, rig.skeleton)
-    shins = {side: [rig.skeleton.index(n) for n in rig.skeleton.names if side in n and any(w in n for w in ("knee", "ankle", "shin"))]
-             for side in ("left", "right")}  # fmt: skip
+    lower = [n for n in rig.skeleton.names if any(word in n for word in ("knee", "ankle", "shin"))]
+    shins = {side: [rig.skeleton.index(n) for n in lower if side in n] for side in ("left", "right")}
     assert shins["left"]
     assert shins["right"]
     assert weights[rig.mesh.vertices[:, 2] < -0.02][:, shins["right"]].max() < 1e-6

@@ -162,12 +162,13 @@ def _without_branches(pairs: list[Pair], depth: np.ndarray, size: float) -> list
     """Drop pairs that are branches of longer ones, and what grows on the head."""
     shoulders = max((p.attached for p in pairs if p.leg), default=0)
     neck = _neck(depth, shoulders)
+    # Who stands on four legs or more has no arms: shorter pairs before the front legs are ears, horns, feelers.
+    face = shoulders + (0 if sum(p.leg for p in pairs) > 1 else 0.6 * (len(depth) - shoulders))
     kept: list[Pair] = []
     for pair in sorted(pairs, key=lambda p: -_length(p.points)):
         shared = [np.mean(cKDTree(other.points).query(pair.points)[0] < 0.03 * size) for other in kept]
-        on_head = pair.attached > neck or (
-            pair.attached > shoulders + 0.6 * (len(depth) - shoulders) and _length(pair.points) < 3 * SHORT_LIMB * size
-        )
+        ahead = pair.attached > face and _length(pair.points) < 3 * SHORT_LIMB * size
+        on_head = pair.attached > neck or ahead
         if max(shared, default=0) > OWN_WAY or (not pair.leg and (on_head or _length(pair.points) < SHORT_LIMB * size)):
             continue
         kept.append(pair)
