@@ -152,7 +152,7 @@ def creature(
 
 def rig(
     file: File, /, *, out: Path | None = None, template: str | None = None, skeleton: Path | None = None, reweight: bool = False,
-    forward: Facing = None, height: Height = None, force: bool = False,
+    sheet: Path | None = None, forward: Facing = None, height: Height = None, force: bool = False,
 ) -> None:  # fmt: skip
     """Give a mesh a skeleton and skin weights, from its shape alone.
 
@@ -164,16 +164,21 @@ def rig(
         template: What it is, if you know better: biped, bird, quadruped, insect, spider or snake.
         skeleton: A .bvh, RigNet .txt or rigged file whose bones to use, in the mesh's own axes and units.
         reweight: Replace an artist's weights, which are kept otherwise.
-        force: Overwrite the output if it exists.
+        sheet: Also write a PNG of mesh, bones and weights.
+        force: Overwrite outputs that exist.
     """
     from akd.assets import write_new
     from akd.files.gltf.write_rig import write_rig
     from akd.rigging.files import rig_file
+    from akd.rigging.sheet import rig_sheet
 
     target = out or Path(f"{file.stem}-rigged.glb")
-    write_new(target, force=force)
+    for path in (target, *([sheet] if sheet else [])):
+        write_new(path, force=force)
     made = rig_file(file, skeleton=skeleton, template=template, reweight=reweight, forward=forward, height=height)
     write_rig(made, {}, target)
+    if sheet:
+        rig_sheet(made).save(sheet)
     screen = console()
     for note in made.notes:
         screen.print(f"· {note}")
