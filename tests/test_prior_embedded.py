@@ -93,7 +93,7 @@ def test_encoding_forgets_what_it_can() -> None:
     ("name", "billions"),
     [("THUDM/CogVideoX-2b", 1.694), ("THUDM/CogVideoX-5b", 5.570), ("Wan-AI/Wan2.1-T2V-1.3B-Diffusers", 1.419)],
 )
-def test_big_models_have_as_many_parameters_as_published(name: str, billions: float) -> None:
+def test_big_models_have_the_parameters_their_names_promise(name: str, billions: float) -> None:
     prior, _ = on_meta(KNOWN[name])
     assert parameters(prior.family.network) / 1e9 == pytest.approx(billions, abs=0.001)
 

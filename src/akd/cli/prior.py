@@ -43,99 +43,61 @@ class Info:
 class Clips:
     """Film clips to train on: creatures of all plans but the held-out ones, in all gaits. Goes on where it stopped.
 
-    Example: akd prior clips runs/prior/clips --count 1900
+    Example: akd prior clips runs/prior --count 1900
     """
 
     folder: Annotated[Path, tyro.conf.Positional]
+    """Folder of the run; clips, latents, training states and the result live below it."""
     count: int = 1900
     """How many individuals."""
-    held_out: bool = False
-    """Film held-out individuals and plans instead, to judge by."""
 
     def run(self) -> None:
         from rich.progress import Progress
 
-        from akd.prior.cache import write_clips
-        from akd.prior.clips import FIRST_HELD_OUT_SEED, HELD_OUT_PLANS, TRAINING_PLANS
+        from akd.prior.run import PriorRun, film_run
 
-        plans = TRAINING_PLANS + HELD_OUT_PLANS if self.held_out else TRAINING_PLANS
-        with Progress() as progress:
-            task = progress.add_task("filming individuals", total=self.count)
-            write_clips(
-                self.folder, self.count, first_seed=FIRST_HELD_OUT_SEED if self.held_out else 0, plans=plans,
-                report=lambda done, count: progress.update(task, completed=done),
-            )  # fmt: skip
+        with Progress(transient=True) as progress:
+            task = progress.add_task("filming individuals", total=None)
+            film_run(PriorRun(self.folder), self.count, lambda done, count: progress.update(task, completed=done, total=count))
+        console().print(f"Clips are in {self.folder}")
 
 
 @dataclass(frozen=True)
 class Train:
-    """Train a part of our own prior; a run that was stopped or killed goes on.
+    """Train a part of our own prior on a run's clips; a training that was stopped or killed goes on.
 
-    Example: akd prior train vae --clips runs/prior/clips --held-out runs/prior/held --folder runs/prior/vae
+    Example: akd prior train video runs/prior
     """
 
     part: Annotated[Literal["vae", "video"], tyro.conf.Positional]
-    clips: Path
-    """Folder of filmed clips (akd prior clips)."""
-    folder: Path
-    """Where state and log go."""
-    held_out: Path | None = None
-    """Folder of held-out clips that judge the autoencoder."""
-    vae: Path | None = None
-    """Folder of the trained autoencoder, for the video model; its latents are kept beside the clips."""
+    folder: Annotated[Path, tyro.conf.Positional]
+    """Folder of the run."""
     steps: int | None = None
-    """How many steps; by default those of the committed configuration."""
+    """How many steps in all; by default those of the committed configuration."""
 
     def run(self) -> None:
         from dataclasses import replace
 
-        from akd.errors import AkdError
+        from akd.prior.run import DECODER, VIDEO, PriorRun, train_vae_run, train_video_run
 
-        if self.part == "vae":
-            from akd.prior.vae_training import VaeTraining, train_decoder, train_encoder
-
-            if self.held_out is None:
-                raise AkdError("Training the autoencoder needs clips to judge it by: give --held-out FOLDER.")
-            config = VaeTraining(self.clips, self.held_out, self.folder)
-            if self.steps is not None:
-                config = replace(
-                    config, encoder=replace(config.encoder, steps=self.steps), decoder=replace(config.decoder, steps=self.steps)
-                )
-            train_decoder(config, train_encoder(config))
-            return
-        from akd.prior.export import finish_encoder
-        from akd.prior.latents import write_latents
-        from akd.prior.video_training import VideoTraining, train_video
-
-        if self.vae is None:
-            raise AkdError("Training the video model needs the autoencoder's run: give --vae FOLDER.")
-        latents = self.clips.with_name(self.clips.name + "-latents")
-        write_latents(finish_encoder(self.vae, self.clips), self.clips, latents)
-        video = VideoTraining(self.clips, latents, self.folder)
-        train_video(video if self.steps is None else replace(video, training=replace(video.training, steps=self.steps)))
+        train, config = (train_vae_run, DECODER) if self.part == "vae" else (train_video_run, VIDEO)
+        train(PriorRun(self.folder), config if self.steps is None else replace(config, steps=self.steps))
 
 
 @dataclass(frozen=True)
 class Export:
-    """Put a trained autoencoder and video model together as a prior folder that diffusers loads.
+    """Write a run's prior, as far as it is trained, as a folder that diffusers loads.
 
-    Example: akd prior export --clips runs/prior/clips --vae runs/prior/vae --video runs/prior/video --out runs/prior/prior
+    Example: akd prior export runs/prior
     """
 
-    clips: Path
-    vae: Path
-    video: Path
-    out: Path
-    force: bool = False
-    """Overwrite the folder if it exists."""
+    folder: Annotated[Path, tyro.conf.Positional]
+    """Folder of the run; the prior is written to prior/ in it."""
 
     def run(self) -> None:
-        from akd.assets import write_new
-        from akd.prior.export import export_prior
+        from akd.prior.run import PriorRun, export_run
 
-        write_new(self.out, force=self.force)
-        export_prior(self.vae, self.video, self.clips, self.out)
-        console().print(f"Wrote {self.out}")
+        console().print(f"Wrote {export_run(PriorRun(self.folder))}")
 
 
 @dataclass(frozen=True)
@@ -178,6 +140,6 @@ Job = (
 )  # fmt: skip
 
 
-def prior(job: tyro.conf.OmitSubcommandPrefixes[tyro.conf.OmitArgPrefixes[Job]], /) -> None:
+def prior(job: tyro.conf.OmitSubcommandPrefixes[tyro.conf.OmitArgPrefixes[Job]]) -> None:
     """Video models: what they cost, train our own small one, probe what one knows."""
     job.run()
