@@ -145,5 +145,5 @@ def _checked_duty(duty: float, gait: Gait, given: bool) -> float:
         raise AkdError(f"The duty factor is the share of a stride for which a foot is down, 0.1 to 0.95, not {duty}.")
     if given:
         return duty
-    # Variation must not turn a walk into a run: half is the border.
-    return float(np.clip(duty, 0.54, 0.9) if gait.duty > 0.5 else np.clip(duty, 0.15, 0.47))
+    # Variation must not turn a walk into a run: half is the border, and feet just above the ground still count as down.
+    return float(np.clip(duty, 0.54, 0.9) if gait.duty > 0.5 else np.clip(duty, 0.15, 0.37))
