@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from akd.files.gltf.read import read_gltf
-from akd.files.gltf.write_mesh import strongest_influences, to_linear, vertex_normals
+from akd.files.gltf.write_mesh import strongest_influences, to_linear, written_normals
 from akd.files.gltf.write_rig import write_rig
 from akd.mesh import Material, Mesh
 from akd.rig import FileRig, Rig
@@ -94,7 +94,7 @@ def test_the_four_strongest_joints_share_all_the_weight() -> None:
 def test_normals_point_outward() -> None:
     mesh = biped().mesh
     centre = mesh.vertices.reshape(-1, 8, 3).mean(1).repeat(8, 0)
-    normals = vertex_normals(mesh)
+    normals = written_normals(mesh)
     np.testing.assert_allclose(np.linalg.norm(normals, axis=1), 1)
     assert np.all((normals * (mesh.vertices - centre)).sum(1) > 0)
 

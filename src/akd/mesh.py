@@ -46,3 +46,28 @@ class Mesh:
     def transformed(self, matrix: Float[np.ndarray, "4 4"]) -> "Mesh":
         """The mesh moved by an affine map."""
         return replace(self, vertices=self.vertices @ matrix[:3, :3].T + matrix[:3, 3])
+
+
+def face_vectors(vertices: Float[np.ndarray, "vertex 3"], faces: Int[np.ndarray, "face 3"]) -> Float[np.ndarray, "face 3"]:
+    """Normals of the faces, each as long as twice its area."""
+    a, b, c = (vertices[faces[:, k]] for k in range(3))
+    return np.cross(b - a, c - a)
+
+
+def face_areas(mesh: Mesh) -> Float[np.ndarray, " face"]:
+    return np.linalg.norm(face_vectors(mesh.vertices, mesh.faces), axis=1) / 2
+
+
+def vertex_areas(mesh: Mesh) -> Float[np.ndarray, " vertex"]:
+    """A third of the area of the triangles around each vertex."""
+    return np.bincount(mesh.faces.ravel(), np.repeat(face_areas(mesh) / 3, 3), minlength=mesh.vertex_count)
+
+
+def vertex_normals(vertices: Float[np.ndarray, "vertex 3"], faces: Int[np.ndarray, "face 3"]) -> Float[np.ndarray, "vertex 3"]:
+    """Unit normals, the mean of the faces around each vertex weighted by their areas; zero where there is no area.
+
+    Artists who want hard edges split vertices there; so it stays.
+    """
+    normal = face_vectors(vertices, faces)
+    total = np.stack([np.bincount(faces.ravel(), np.repeat(normal[:, k], 3), len(vertices)) for k in range(3)], 1)
+    return total / np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-30)

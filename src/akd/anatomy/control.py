@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.spatial import cKDTree
 
-from akd.mesh import Mesh
+from akd.mesh import vertex_areas
 from akd.rig import FileRig
 
 NEGLIGIBLE = 0.01  # a bone whose strongest weight is below this deforms nothing
@@ -207,10 +207,3 @@ def _sample_clips(file: FileRig) -> Float[np.ndarray, "frame bone 4 4"]:
     each = max(2, CLIP_FRAMES // len(file.clips))
     chosen = file.clips[:: max(1, len(file.clips) * 2 // CLIP_FRAMES)]
     return np.concatenate([file.sample(clip.name, np.linspace(0, clip.duration, each)) for clip in chosen])
-
-
-def vertex_areas(mesh: Mesh) -> Float[np.ndarray, " vertex"]:
-    """A third of the area of the triangles around each vertex."""
-    corner = mesh.vertices[mesh.faces]
-    area = np.linalg.norm(np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0]), axis=-1) / 6
-    return np.bincount(mesh.faces.ravel(), np.repeat(area, 3), minlength=mesh.vertex_count)

@@ -10,6 +10,7 @@ from akd.creatures.body import Tube
 from akd.creatures.flesh import Surface, at_points, field_of
 from akd.creatures.individual import Individual, random_stream
 from akd.creatures.remesh import neighbour_average
+from akd.mesh import vertex_normals
 
 SHARP = ("eye", "white", "pupil", "nose", "iris", "teeth", "visor", "light")
 """Colours that do not run into their surroundings."""
@@ -34,15 +35,6 @@ def vertex_colors(
     for dab in dabs:
         colors = _dabbed(colors, vertices, dab, individual.palette[dab.colors[0]])
     return np.clip(colors, 0.0, 1.0)
-
-
-def vertex_normals(vertices: Float[np.ndarray, "vertex 3"], faces: Int[np.ndarray, "face 3"]) -> Float[np.ndarray, "vertex 3"]:
-    """Area-weighted unit normals."""
-    a, b, c = vertices[faces].transpose(1, 0, 2)
-    out = np.zeros_like(vertices)
-    for corner in range(3):
-        np.add.at(out, faces[:, corner], np.cross(b - a, c - a))
-    return out / np.maximum(np.linalg.norm(out, axis=1, keepdims=True), 1e-12)
 
 
 def _dabbed(colors: np.ndarray, vertices: np.ndarray, dab: Tube, color: np.ndarray) -> np.ndarray:

@@ -14,10 +14,9 @@ from jaxtyping import Float, UInt8
 from PIL import Image, ImageDraw
 
 from akd.creatures.build import creature
-from akd.creatures.paint import vertex_normals
 from akd.creatures.plans import PLANS
 from akd.creatures.words import character
-from akd.mesh import Mesh
+from akd.mesh import Mesh, vertex_normals
 
 PAPER = np.array([0.93, 0.92, 0.90])
 SUN = np.array([0.45, 0.8, 0.4]) / np.linalg.norm([0.45, 0.8, 0.4])

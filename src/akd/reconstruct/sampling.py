@@ -5,18 +5,13 @@ from jaxtyping import Float
 from scipy.spatial import cKDTree
 
 from akd.errors import AkdError
-from akd.mesh import Mesh
+from akd.mesh import Mesh, face_areas
 from akd.render.surface import SurfacePoints, interpolate
 
 CANDIDATES = 4
 """Triangles tried for each nearest point."""
 SAMPLES_PER_FACE = 4
 """Mean number of samples a triangle is found by."""
-
-
-def face_areas(mesh: Mesh) -> Float[np.ndarray, " face"]:
-    a, b, c = (mesh.vertices[mesh.faces[:, k]] for k in range(3))
-    return np.linalg.norm(np.cross(b - a, c - a), axis=1) / 2
 
 
 def sample_surface(mesh: Mesh, count: int, rng: np.random.Generator) -> SurfacePoints:

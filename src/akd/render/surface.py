@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from akd.mesh import Mesh
+from akd.mesh import Mesh, vertex_normals
 
 SKY = np.array([0.3, 0.9, 0.3]) / np.linalg.norm([0.3, 0.9, 0.3])
 """Where the soft light comes from: above, a little from the front and the right."""
@@ -24,14 +24,6 @@ def interpolate(
 ) -> Float[np.ndarray, "point channel"]:
     """Per-vertex values at points of the surface."""
     return np.einsum("pk,pkc->pc", points.barycentric, values[mesh.faces[points.face]])
-
-
-def vertex_normals(vertices: Float[np.ndarray, "vertex 3"], faces: Int[np.ndarray, "face 3"]) -> Float[np.ndarray, "vertex 3"]:
-    """Area-weighted mean of the triangles around each vertex. Artists who want hard edges split vertices there; so it stays."""
-    a, b, c = (vertices[faces[:, k]] for k in range(3))
-    normal = np.cross(b - a, c - a)
-    total = np.stack([np.bincount(faces.ravel(), np.repeat(normal[:, k], 3), len(vertices)) for k in range(3)], 1)
-    return total / np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-30)
 
 
 def base_colors(mesh: Mesh, points: SurfacePoints) -> Float[np.ndarray, "point 3"]:

@@ -8,7 +8,7 @@ from jaxtyping import Float, UInt, UInt8
 from PIL import Image
 
 from akd.files.gltf.pack import GltfPack
-from akd.mesh import Material, Mesh
+from akd.mesh import Material, Mesh, vertex_normals
 
 VERTEX_DATA, INDEX_DATA = 34962, 34963  # what a buffer view is for
 INFLUENCES = 4  # joints that move a vertex: what every game engine takes
@@ -29,14 +29,10 @@ def to_linear(srgb: Float[np.ndarray, "*batch 3"]) -> Float[np.ndarray, "*batch 
     return np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
 
 
-def vertex_normals(mesh: Mesh) -> Float[np.ndarray, "vertex 3"]:
-    """Unit normals, the mean of the faces around each vertex weighted by their areas; up where there is no area."""
-    corner = mesh.vertices[mesh.faces]
-    doubled_area = np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0])
-    normals = np.zeros_like(mesh.vertices)
-    np.add.at(normals, mesh.faces, doubled_area[:, None])
-    length = np.linalg.norm(normals, axis=1, keepdims=True)
-    return np.where(length > 1e-12, normals / np.maximum(length, 1e-12), (0.0, 1.0, 0.0))
+def written_normals(mesh: Mesh) -> Float[np.ndarray, "vertex 3"]:
+    """Unit normals of the vertices, up where they have none: the format wants every one of length one."""
+    normals = vertex_normals(mesh.vertices, mesh.faces)
+    return np.where(np.linalg.norm(normals, axis=1, keepdims=True) > 0.5, normals, (0.0, 1.0, 0.0))
 
 
 def strongest_influences(
@@ -56,7 +52,7 @@ def strongest_influences(
 def _append_vertices(pack: GltfPack, mesh: Mesh, weights: Float[np.ndarray, "vertex joint"]) -> dict[str, int]:
     """Accessors of everything that is known per vertex, by attribute name."""
     joints, influence = strongest_influences(weights)
-    arrays = {"POSITION": mesh.vertices, "NORMAL": vertex_normals(mesh), "COLOR_0": to_linear(mesh.colors)}
+    arrays = {"POSITION": mesh.vertices, "NORMAL": written_normals(mesh), "COLOR_0": to_linear(mesh.colors)}
     if mesh.uv is not None:
         arrays["TEXCOORD_0"] = mesh.uv
     arrays["WEIGHTS_0"] = influence
