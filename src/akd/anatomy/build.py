@@ -5,7 +5,7 @@ from jaxtyping import Float, Int
 
 from akd.anatomy.body import Body
 from akd.anatomy.control import control_tree
-from akd.anatomy.facing import forward_votes
+from akd.anatomy.facing import facing_matrix, forward_votes
 from akd.anatomy.limbs import find_legs, label_limbs
 from akd.anatomy.symmetry import mirror_partners, symmetry_plane
 from akd.errors import AkdError
@@ -85,24 +85,15 @@ def _turn(
     ahead = np.cross((0.0, 1.0, 0.0), normal)
     if given is not None:
         ahead = np.array([given[0], 0.0, given[2]]) / max(np.hypot(given[0], given[2]), 1e-12)
-        return _facing_matrix(ahead, centre), asymmetry
-    turned = body.moved(_facing_matrix(ahead, centre))
+        return facing_matrix(ahead, centre), asymmetry
+    turned = body.moved(facing_matrix(ahead, centre))
     partner = mirror_partners(turned)
     legs = [leg for leg in find_legs(turned, partner) if leg < partner[leg]]
     pairs = [(turned.subtree[leg].tolist(), turned.subtree[partner[leg]].tolist()) for leg in legs]
-    turn = _facing_matrix(ahead, centre)[:3, :3]
+    turn = facing_matrix(ahead, centre)[:3, :3]
     hint = turn @ prescribed if prescribed is not None else None
     sign = 1.0 if forward_votes(turned, pairs, None if paths is None else paths @ turn.T, hint) >= 0 else -1.0
-    return _facing_matrix(sign * ahead, centre), asymmetry
-
-
-def _facing_matrix(ahead: Float[np.ndarray, " 3"], centre: Float[np.ndarray, " 3"]) -> Float[np.ndarray, "4 4"]:
-    """Map this forward direction to +X and this point to the origin; Y stays up."""
-    up = np.array([0.0, 1.0, 0.0])
-    out = np.eye(4)
-    out[:3, :3] = np.stack((ahead, up, np.cross(ahead, up)))
-    out[:3, 3] = -out[:3, :3] @ centre
-    return out
+    return facing_matrix(sign * ahead, centre), asymmetry
 
 
 def _stand_on_ground(body: Body, limbs: tuple[Limb, ...]) -> Float[np.ndarray, "4 4"]:

@@ -9,6 +9,15 @@ from akd.anatomy.names import says, side_of
 Paths = Float[np.ndarray, "clip frame joint 3"]
 
 
+def facing_matrix(ahead: Float[np.ndarray, " 3"], centre: Float[np.ndarray, " 3"]) -> Float[np.ndarray, "4 4"]:
+    """Map this forward direction to +X and this point to the origin; Y stays up."""
+    up = np.array([0.0, 1.0, 0.0])
+    out = np.eye(4)
+    out[:3, :3] = np.stack((ahead, up, np.cross(ahead, up)))
+    out[:3, 3] = -out[:3, :3] @ centre
+    return out
+
+
 def forward_votes(
     body: Body,
     pairs: list[tuple[list[int], list[int]]],

@@ -7,7 +7,7 @@ from jaxtyping import Float
 
 from akd.anatomy.body import Body
 from akd.anatomy.build import build_rig
-from akd.anatomy.facing import forward_votes
+from akd.anatomy.facing import facing_matrix, forward_votes
 from akd.anatomy.symmetry import symmetry_plane
 from akd.errors import AkdError
 from akd.mesh import Mesh
@@ -81,20 +81,13 @@ def _stance(
     if forward is not None:
         ahead = np.sign(ahead @ forward or 1.0) * ahead
     else:
-        turned = body.moved(_turn(ahead, centre))
+        turned = body.moved(facing_matrix(ahead, centre))
         tips = [chain[-1] for chain in _chains(lines)]
         low = turned.vertices[:, 1].min() + 0.1 * turned.height
         feet = [chain for chain, tip in zip(_chains(lines), tips, strict=True) if turned.joints[tip, 1] < low]
         votes = forward_votes(turned, [(leg[-6:], leg[-6:]) for leg in feet], None, None)
         ahead = ahead if votes >= 0 else -ahead
-    return _turn(ahead, centre), asymmetry, abs(votes)
-
-
-def _turn(ahead: Float[np.ndarray, " 3"], centre: Float[np.ndarray, " 3"]) -> Float[np.ndarray, "4 4"]:
-    out = np.eye(4)
-    out[:3, :3] = np.stack((ahead, (0.0, 1.0, 0.0), np.cross(ahead, (0.0, 1.0, 0.0))))
-    out[:3, 3] = -out[:3, :3] @ (centre * (1.0, 0.0, 1.0))
-    return out
+    return facing_matrix(ahead, centre), asymmetry, abs(votes)
 
 
 def _chains(lines: list[Line]) -> list[list[int]]:
