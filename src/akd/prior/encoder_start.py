@@ -99,11 +99,16 @@ def _anchor(resnet: Any, norm: nn.GroupNorm) -> None:
 
 
 def _last_layer(vae: Vae, videos: Tensor) -> None:
-    """From signals of a cell, its neighbours and its past to latents of mean 0 and variance 1."""
+    """From signals of a cell, its neighbours and its past to latents of mean 0 and variance 1 on average.
+
+    Channels keep the root of their natural size: what fills most of the picture outlasts more noise, so the video model goes from
+    coarse to fine, and the last details neither fill its capacity nor the gradient of distillation.
+    """
     conv = vae.encoder.conv_out.conv
     inputs = _inputs_of(vae, conv, videos, _patches_3d)
     channels = conv.out_channels // 2
-    codes, offset, scale = _best_code(inputs, _cells(videos, 4, 8), channels)
+    codes, offset, size = _best_code(inputs, _cells(videos, 4, 8), channels)
+    scale = (size * size.mean()).sqrt()
     conv.weight.zero_()
     conv.weight[:channels] = (codes / scale).T.reshape(conv.weight[:channels].shape)
     conv.bias[:channels] = -offset / scale
