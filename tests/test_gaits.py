@@ -49,6 +49,22 @@ def test_actions_neither_slide_nor_sink(name: str, action: str):
         assert seen.float_height < 0.01
 
 
+@pytest.mark.parametrize(("plan", "seed"), [("crocodile", 401), ("bear", 406)])
+def test_no_skin_sinks_in_between_the_points_that_are_looked_at(plan: str, seed: int):
+    rig = creature(plan, seed)
+    assert evaluate(rig, gait_motion(rig, "gallop", seed=seed), from_file=False).penetration_max < 0.004
+
+
+def test_watched_vertices_are_kept_with_their_foot_or_with_the_trunk():
+    body = puppet(RIGS["dog"])
+    everything = np.arange(len(body.rig.mesh.vertices))
+    watching = body.watching(everything)
+    outlines = np.concatenate([foot.outline for foot in watching.feet])
+    assert not np.intersect1d(watching.watched, outlines).size
+    assert np.array_equal(np.union1d(watching.watched, outlines), everything)
+    assert np.isin(watching.watched, watching.trunk_points).all()
+
+
 @pytest.mark.parametrize(("name", "motion"), GOING + DOING)
 def test_loops_are_exact(name: str, motion: str):
     rig = RIGS[name]

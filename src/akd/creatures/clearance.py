@@ -1,4 +1,6 @@
-"""Keeping everything but the feet out of the ground: the body is raised, necks, trunks and tails are bent up."""
+"""Keeping everything but the feet out of the ground: the body is raised, necks, trunks and tails are bent up.
+
+A few vertices of every joint are looked at. Skin between them may still sink in, so at the end all of it is asked once."""
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -9,6 +11,8 @@ from akd.creatures.puppet import Puppet
 
 CLEAR = 0.015
 """Height at which what we look at is kept above the ground [ℓ]: a vertex between may be a little lower."""
+SUNKEN = 0.003
+"""Skin deeper in the ground than this shows [ℓ]."""
 LIFTS = 6
 """Rounds of bending an appendage up: a chain that hangs straight down rises slowly at first."""
 
@@ -35,6 +39,15 @@ def clear_ground(puppet: Puppet, root: Vectors, turns: Turns) -> Vectors:
         if own.any():
             _lift(puppet, chain, points[own], allowed[own], root, turns)
     return root
+
+
+def sunken(puppet: Puppet, root: Vectors, turns: Turns) -> Int[np.ndarray, " point"]:
+    """The vertices, of all the skin, that are in the ground at some time and were not at rest."""
+    rotation, position = stage_turns(puppet.skeleton, root, turns)
+    shift = position[..., 1] - (rotation[:, :, 1] * puppet.skeleton.positions).sum(-1)
+    pose = np.concatenate((rotation[:, :, 1], shift[..., None]), -1).reshape(len(root), -1)
+    height = puppet.height_arms @ pose.astype(np.float32).T
+    return np.flatnonzero(height.min(1) < np.minimum(puppet.rig.mesh.vertices[:, 1], 0.0) - SUNKEN)
 
 
 def _lift(

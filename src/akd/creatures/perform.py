@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from scipy.spatial.transform import Rotation
 
-from akd.creatures.clearance import clear_ground
+from akd.creatures.clearance import clear_ground, sunken
 from akd.creatures.kinematics import Turns, Vectors, about, skinned, stage_turns
 from akd.creatures.puppet import Arm, Foot, Puppet
 from akd.motion import Motion
@@ -25,6 +25,8 @@ LOW_STEP = 0.02
 """A foot carried lower than this must be reached exactly [ℓ]."""
 SETTLING = 2
 """Rounds of correcting foot targets for skin that also follows the shin: each removes about nine tenths of the error."""
+TAKES = 3
+"""How often a motion is made at most: again with an eye on the skin that was in the ground."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +62,17 @@ class Choreography:
 
 def perform(puppet: Puppet, choreography: Choreography, fps: float) -> Motion:
     """The motion of the rig."""
+    for _ in range(TAKES):
+        root, turns = _take(puppet, choreography)
+        deep = sunken(puppet, root, turns)
+        if not deep.size:
+            break
+        puppet = puppet.watching(deep)
+    return _motion(puppet.skeleton, root, turns, fps)
+
+
+def _take(puppet: Puppet, choreography: Choreography) -> tuple[Vectors, Turns]:
+    """Places of the root and turns of all joints."""
     skeleton = puppet.skeleton
     turns = _trunk_turns(puppet, choreography)
     root = skeleton.positions[0] + choreography.shift
@@ -74,7 +87,7 @@ def perform(puppet: Puppet, choreography: Choreography, fps: float) -> Motion:
         _reach(puppet, root, turns, targets)
     if any(foot.leg.is_stiff for foot in puppet.feet):
         root = _settled(puppet, root, turns, choreography.footing)
-    return _motion(skeleton, root, turns, fps)
+    return root, turns
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,6 @@
 """A rig seen with a puppeteer's eyes: legs that reach, feet that stand, arms, spine, neck and tail to bend."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from weakref import WeakKeyDictionary
 
@@ -80,6 +80,8 @@ class Puppet:
     """Joints of neck and head, from the body outwards."""
     tails: tuple[tuple[int, ...], ...]
     wings: tuple[tuple[int, ...], ...]
+    watched: Int[np.ndarray, " point"] = field(default_factory=lambda: np.zeros(0, int))
+    """Further vertices of all but the feet that are kept out of the ground."""
 
     @property
     def skeleton(self) -> Skeleton:
@@ -140,12 +142,29 @@ class Puppet:
             if not own.size:
                 continue
             chosen.append(own[np.argmax(self.rig.mesh.vertices[own] @ fan.T, axis=0)])
-        return np.unique(np.concatenate(chosen)) if chosen else np.zeros(0, int)
+        return np.unique(np.concatenate((*chosen, self.watched)))
 
     @cached_property
     def point_owner(self) -> Int[np.ndarray, " vertex"]:
         """The joint that moves each vertex most."""
         return self.rig.weights.argmax(1)
+
+    @cached_property
+    def height_arms(self) -> Float[np.ndarray, "vertex lever"]:
+        """Weight × (x, y, z, 1) of every vertex for every joint: the heights of all skin are one product with this matrix."""
+        arms = np.concatenate((self.rig.mesh.vertices, np.ones((len(self.rig.weights), 1))), 1)
+        return (self.rig.weights[:, :, None] * arms[:, None]).reshape(len(arms), -1).astype(np.float32)
+
+    def watching(self, points: Int[np.ndarray, " point"]) -> "Puppet":
+        """The same strings with an eye on these vertices too."""
+        feet, left = [], points
+        for foot, limb in zip(self.feet, self.rig.legs, strict=True):
+            owner, upper = self.point_owner[left], foot.leg.chain[:-1]
+            low = ~np.isin(owner, upper) | (self.rig.mesh.vertices[left, 1] <= LOW)
+            own = np.isin(owner, limb.joints) & low
+            feet.append(replace(foot, outline=np.union1d(foot.outline, left[own])))
+            left = left[~own]
+        return replace(self, feet=tuple(feet), watched=np.union1d(self.watched, left))
 
 
 def puppet(rig: Rig) -> Puppet:
