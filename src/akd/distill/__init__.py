@@ -1,0 +1,1 @@
+"""Distillation: a sentence and a video prior in, joint angles out."""

@@ -1,0 +1,62 @@
+"""Gradient estimators: which way the prior would change a clip's latents.
+
+All have one form. The clip is noised, the prior says what it believes to be behind the noise, and the difference between
+the clip and that belief is the gradient on the latents. It never goes through the prior's network.
+"""
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from akd.prior.family import Text
+from akd.prior.prior import VideoPrior, add_noise
+from akd.prior.schedule import Latents
+
+Estimator = Literal["sds", "csd", "dds"]
+
+
+class Question(NamedTuple):
+    """What the prior is asked about a clip."""
+
+    noise: Float[Tensor, "draw channel cell row column"]
+    t: Float[Tensor, " draw"]
+    wanted: Text
+    unwanted: Text
+    guidance: float
+
+
+def draw_noise(shape: tuple[int, ...], draws: int, t: tuple[float, float], randomness: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Noise in opposite pairs, and times spread evenly over their range; both of a pair share their time."""
+    pairs = -(-draws // 2)
+    noise = torch.randn((pairs, *shape), generator=randomness)
+    spread = (torch.arange(pairs) + torch.rand(pairs, generator=randomness)) / pairs
+    times = t[0] + (t[1] - t[0]) * spread
+    return torch.stack((noise, -noise), 1).flatten(0, 1)[:draws], times.repeat_interleave(2)[:draws]
+
+
+@torch.no_grad()
+def sds(prior: VideoPrior, z: Latents, ask: Question) -> Latents:
+    """Score distillation: z − ẑ, ẑ the guided guess of the clean clip."""
+    clean = z.expand_as(ask.noise)
+    z_t = add_noise(clean, ask.noise, prior.schedule.level(ask.t))
+    guess = prior.denoise(z_t, ask.t, ask.wanted, ask.unwanted, ask.guidance)
+    return (clean - guess.clean).mean(0, keepdim=True)
+
+
+@torch.no_grad()
+def csd(prior: VideoPrior, z: Latents, ask: Question) -> Latents:
+    """Classifier score distillation: only what the wanted sentence changes in the guess."""
+    z_t = add_noise(z.expand_as(ask.noise), ask.noise, prior.schedule.level(ask.t))
+    wanted, unwanted = (prior.denoise(z_t, ask.t, text).clean for text in (ask.wanted, ask.unwanted))
+    return ask.guidance * (unwanted - wanted).mean(0, keepdim=True)
+
+
+def dds(prior: VideoPrior, z: Latents, ask: Question, still: Latents) -> Latents:
+    """Delta denoising: what is wrong with the clip but not with the same character at rest, under the same noise."""
+    return sds(prior, z, ask) - sds(prior, still, ask._replace(wanted=ask.unwanted, guidance=1.0))
+
+
+ESTIMATORS: dict[str, Callable[..., Latents]] = {"sds": sds, "csd": csd, "dds": dds}

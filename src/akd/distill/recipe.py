@@ -1,0 +1,59 @@
+"""Recipes: every choice that distillation leaves open."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from akd.distill.curves import CurveKind
+from akd.distill.estimators import Estimator
+from akd.errors import AkdError
+
+RecipeName = Literal["default", "paper"]
+PAPER_LATENTS = 1_123_200
+"""Numbers in the latents of the film that the paper's weights belong to."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a motion is distilled. The weights of the terms stand beside a sum over latents of the paper's film."""
+
+    iterations: int = 150
+    curves: CurveKind = "fourier"
+    estimator: Estimator = "sds"
+    draws: int = 8
+    """Noises per picture: the prior's network costs less than film and encoder."""
+    guidance: float = 5.0
+    learning_rate: float = 0.03
+    t_start: tuple[float, float] = (0.85, 0.95)
+    """Range of noise at the first iteration …"""
+    t_end: tuple[float, float] = (0.35, 0.45)
+    """… and at ``t_settled`` of the iterations and from then on; in between it moves steadily."""
+    t_settled: float = 1.0
+    smooth: float = 2e5
+    """Weight of the second differences of Θ."""
+    ground: float = 1e7
+    """Weight of the depth of the bones' cuboids in the ground."""
+    footing: float = 1e6
+    """Weight of the slip and hover of feet that stand (see ``objective.footing``)."""
+    strides_per_film: float = 2.0
+    """Stride frequency at the start, in rounds per film, the same for every sentence."""
+    speed: float = 0.5
+    """Speed at the start, the same for every sentence [√(g ℓ)]: at 1 a walk cannot be faster."""
+
+    def __post_init__(self) -> None:
+        if self.iterations < 1 or self.draws < 1:
+            raise AkdError(f"A recipe needs iterations and draws of noise, not {self.iterations} and {self.draws}.")
+
+    def noise_range(self, iteration: int) -> tuple[float, float]:
+        """Between which times noise is drawn at an iteration."""
+        share = min(iteration / max(self.t_settled * self.iterations - 1, 1), 1.0)
+        low, high = ((1 - share) * a + share * b for a, b in zip(self.t_start, self.t_end, strict=True))
+        return low, high
+
+
+DEFAULT = Recipe()
+PAPER = Recipe(
+    iterations=10_000, curves="frames", estimator="sds", draws=1, guidance=100.0, learning_rate=0.01, t_start=(0.02, 0.98),
+    t_end=(0.02, 0.5), t_settled=0.5, footing=0.0,
+)  # fmt: skip
+"""The paper's; it does not publish a learning rate."""
+RECIPES: dict[str, Recipe] = {"default": DEFAULT, "paper": PAPER}
