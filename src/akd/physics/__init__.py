@@ -1,0 +1,1 @@
+"""Motion under gravity: a rig's bones as rigid bodies, a differentiable simulation of them, and tracking with it."""
