@@ -1,0 +1,127 @@
+"""Which feet stand when, and where they would be if they stood still. Pure functions on the paths of the feet.
+
+``feet`` is frame × foot × (x, height, z) as in ``measure.contact``.
+"""
+
+import numpy as np
+from jaxtyping import Bool, Float
+from scipy.ndimage import gaussian_filter1d, percentile_filter
+
+from akd.creatures.footing import ease
+from akd.measure.contact import Feet
+from akd.measure.treadmill import AGREEMENT, SLOWEST, STANCE_QUANTILE
+
+GROUND_WINDOW = 0.4
+"""Within this long before and after any moment a body that is not flying has touched the ground [s]."""
+GROUND_SHARE = 30
+"""Per cent of that time it is on the ground or, where toes dig in, below it."""
+LOW, LOW_BACK = 0.04, 0.06
+"""A foot this near to its own ground may be standing; one that is pulled back under the body may be a little higher [ℓ]."""
+SLOW = 0.55
+"""A low foot stands if it is no faster over the ground than this [ℓ/s],"""
+PULLED = 0.3
+"""or is pulled back with at least this share of the body's speed: artists' stance feet move by a sine."""
+SHORTEST = 0.05
+"""Stances shorter than this are a foot passing by, gaps shorter than this are a foot that trembles [s]."""
+CLEARANCE = 0.045
+"""Feet that swing forward are carried at least this high, clear of what counts as contact [ℓ]."""
+STEP = 0.1
+"""Two prints farther apart than this have a swing between them [ℓ]."""
+TAKE_OFF = 0.3
+"""Share of a swing in which a foot rises to its clearance, and in which it comes down again."""
+
+Seen = Float[np.ndarray, "frame foot 2"]
+"""Forward and rightward velocity of feet as seen from the body [ℓ/s]."""
+
+
+def ground_line(lowest: Float[np.ndarray, " frame"], fps: float) -> Float[np.ndarray, " frame"]:
+    """The height of the ground under a motion that floats, sinks or drifts: what its lowest point keeps coming back to."""
+    reach = max(round(GROUND_WINDOW * fps), 1)
+    level = percentile_filter(lowest, GROUND_SHARE, size=2 * reach + 1, mode="nearest")
+    return gaussian_filter1d(level, reach / 2, mode="nearest")
+
+
+def foot_levels(height: Float[np.ndarray, "frame foot"], ahead: Float[np.ndarray, "frame foot"]) -> Float[np.ndarray, " foot"]:
+    """The height at which each foot stands: low, and while it is pulled back under the body where it walks at all."""
+    back = np.diff(ahead, axis=0, append=ahead[-1:]) < 0
+    pulled = [np.quantile(h[b] if b.any() else h, STANCE_QUANTILE) for h, b in zip(height.T, back.T, strict=True)]
+    return np.minimum(np.array(pulled, float), np.quantile(height, STANCE_QUANTILE, axis=0))
+
+
+def implied_velocity(height: Float[np.ndarray, "frame foot"], seen: Seen) -> Float[np.ndarray, " 2"] | None:
+    """How fast the body goes (forward, to the right) if standing feet stand; None if they do not agree or do not walk.
+
+    Standing are low feet that move the way most low feet move, the lower the heavier. Their mean is taken, not their
+    median: it brings feet that speed up and slow down over their stance back to where they stood.
+    """
+    depth = np.clip(LOW - np.maximum(height, 0.0), 0.0, None)
+    flow = (depth[..., None] * seen).sum((0, 1))
+    stands = (depth > 0) & (seen @ flow > 0)
+    if stands.sum() < 3 or stands.sum() < (depth > 0).sum() / 2:
+        return None
+    common = np.median(seen[stands], axis=0)
+    stands &= seen @ common > PULLED * (common @ common)
+    mean = np.average(seen[stands], axis=0, weights=depth[stands]) if stands.any() else common
+    speed, apart = np.linalg.norm(mean), np.median(np.linalg.norm(seen[stands] - mean, axis=-1))
+    return None if speed < SLOWEST or apart > AGREEMENT * speed else -mean
+
+
+def find_stance(feet: Feet, seen: Seen, velocity: Float[np.ndarray, " 2"], fps: float) -> Bool[np.ndarray, "frame foot"]:
+    """Which feet stand for some time: near their own ground, and either slow over it or pulled back under the body.
+
+    ``velocity`` is that of the body, forward and to the right.
+    """
+    over_ground = np.linalg.norm(np.gradient(feet[..., [0, 2]], axis=0), axis=-1) * fps
+    pulled = (velocity @ velocity > SLOWEST**2) & (seen @ -velocity > PULLED * (velocity @ velocity))
+    low = feet[..., 1] < np.where(pulled, LOW_BACK, LOW)
+    stands = low & (pulled | (over_ground < SLOW))
+    shortest = max(round(SHORTEST * fps), 1)
+    for foot in range(feet.shape[1]):
+        for start, end in stretches(~stands[:, foot]):
+            if end - start <= shortest and low[start:end, foot].all() and 0 < start and end < len(stands):
+                stands[start:end, foot] = True
+        for start, end in stretches(stands[:, foot]):
+            if end - start <= shortest and 0 < start and end < len(stands):
+                stands[start:end, foot] = False
+    return stands
+
+
+def stretches(mask: Bool[np.ndarray, " frame"]) -> list[tuple[int, int]]:
+    """First frame of every run of true values, and the frame after it."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], mask, [False])).astype(int)))
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
+
+
+def planted(feet: Feet, stands: Bool[np.ndarray, "frame foot"]) -> Feet:
+    """The paths of feet that stay where they stand.
+
+    A standing foot is held at the middle of its drift and at y = 0. Between two stances the correction passes smoothly
+    from one to the other, so a swing keeps its shape; it is only lifted where it would brush over the ground.
+    """
+    paths = [_planted_foot(feet[:, foot], stretches(stands[:, foot])) for foot in range(feet.shape[1])]
+    return np.stack(paths, 1) if paths else feet
+
+
+def _planted_foot(path: Float[np.ndarray, "frame 3"], stances: list[tuple[int, int]]) -> Float[np.ndarray, "frame 3"]:
+    floor = np.zeros(len(path))
+    if not stances:
+        return np.stack((path[:, 0], np.maximum(path[:, 1], 0.0), path[:, 2]), -1)
+    place = [np.array([1.0, 0, 1.0]) * np.median(path[a:b], axis=0) for a, b in stances]
+    shift = np.empty_like(path)
+    for (a, b), at in zip(stances, place, strict=True):
+        shift[a:b] = at - path[a:b]
+    shift[: stances[0][0]] = shift[stances[0][0]]
+    shift[stances[-1][1] :] = shift[stances[-1][1] - 1]
+    for k, ((_, left), (right, _)) in enumerate(zip(stances[:-1], stances[1:], strict=True)):
+        u = np.arange(1, right - left + 1) / (right - left + 1)
+        shift[left:right] = shift[left - 1] + ease(u)[:, None] * (shift[right] - shift[left - 1])
+        if np.linalg.norm(place[k + 1] - place[k]) > STEP:
+            floor[left:right] = CLEARANCE * ease(np.minimum(u, 1 - u) / TAKE_OFF)
+    out = path + shift
+    out[:, 1] = _smooth_max(out[:, 1], floor)
+    return out
+
+
+def _smooth_max(height: np.ndarray, floor: np.ndarray) -> np.ndarray:
+    """The larger of two curves without a kink where they cross; exact where the floor is zero."""
+    return (height + floor + np.sqrt(np.square(height - floor) + np.square(0.5 * floor))) / 2

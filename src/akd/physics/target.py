@@ -1,0 +1,211 @@
+"""Make a motion worth tracking: on the ground as a whole, travelling as fast as its feet say, its standing feet standing.
+
+A simulated body cannot float, sink or skate. A target that does makes it hop, stumble or lose its way, so these faults are
+taken out before, by kinematics alone. What is left for physics is weight, balance and timing.
+"""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from scipy.ndimage import gaussian_filter1d, maximum_filter1d
+
+from akd.creatures.clearance import clear_ground
+from akd.creatures.kinematics import Turns, Vectors, stage_turns
+from akd.creatures.puppet import Puppet, puppet
+from akd.errors import AkdError
+from akd.measure.contact import Feet
+from akd.measure.smoothness import in_heading_frame, yaw
+from akd.measure.trace import trace
+from akd.measure.treadmill import STANDING
+from akd.motion import Motion, close_loop, from_joint_quaternions, from_stage_rotations, joint_quaternions, repeat
+from akd.physics.footlock import feet_of, reach
+from akd.physics.stance import Seen, find_stance, foot_levels, ground_line, implied_velocity, planted
+from akd.pose import Pose
+from akd.rig import Rig
+from akd.rotations import (
+    quaternion_conjugate,
+    quaternion_multiply,
+    quaternion_to_rotation_vector,
+    rotation_vector_to_quaternion,
+)
+from akd.skeleton import joint_rotations
+
+UP = np.array([0.0, 1.0, 0.0])
+FEWEST_FRAMES = 4
+LOOP_GAP = 0.02
+"""A clip whose joints come back to within this on average is a loop [ℓ]."""
+RIGHT_SPEED = 0.1
+"""A body whose speed is within this share of what its feet say travels already."""
+EASE = 0.08
+"""Time over which the body is moved out of the way of stretched legs [s]."""
+MISSED = 0.003
+"""Feet that miss their place by more than this need the body's help [ℓ]."""
+DROPS = 2
+
+
+@dataclass(frozen=True)
+class TargetSettings:
+    """What is mended."""
+
+    travel: bool = True
+    """Give clips that walk in place, or too fast or slow for their feet, the travel that their standing feet imply."""
+    ground: bool = True
+    """Lower or raise the whole motion onto the ground, frame by frame but slowly."""
+    lock: bool = True
+    """Hold standing feet in place, and lift swinging feet clear of the ground."""
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """A motion to track."""
+
+    motion: Motion
+    stance: Bool[np.ndarray, "frame foot"]
+    """Which feet stand; no feet on a rig without legs."""
+    loops: bool
+    travel: Float[np.ndarray, " 3"]
+    """Velocity that was added to the root, along the body's own forward, up and right [ℓ/s]."""
+    raised: float
+    """How far the motion was raised onto the ground, mean over frames [ℓ]; negative for one that floated."""
+    notes: tuple[str, ...]
+    """What was done, one sentence each."""
+
+
+def prepare(rig: Rig, motion: Motion, settings: TargetSettings | None = None) -> Target:
+    """The motion as physics can follow it. Loops stay loops: they are mended three rounds long, and the middle one is kept."""
+    settings = settings or TargetSettings()
+    count = motion.frame_count
+    if count < FEWEST_FRAMES:
+        raise AkdError(f"A motion of {count} frames is too short to be tracked: it needs at least {FEWEST_FRAMES}.")
+    motion = replace(motion, pose=motion.pose.detach().to(torch.float64))
+    loops = is_loop(rig, motion)
+    if not loops:
+        return _prepared(rig, motion, settings, loops=False)
+    long = _prepared(rig, repeat(_closed(rig, motion), 3), settings, loops=True)
+    middle = slice(count - 1, 2 * count - 1)
+    pose = long.motion.pose[middle]
+    back = (motion.pose.root_position[0] - pose.root_position[0]) * torch.tensor((1.0, 0.0, 1.0))
+    once = _closed(rig, replace(long.motion, pose=Pose(pose.root_position + back, pose.root_rotation, pose.angles)))
+    return replace(long, motion=once, stance=long.stance[middle])
+
+
+def is_loop(rig: Rig, motion: Motion) -> bool:
+    """Is the last pose the first again, apart from where it is and where it faces?"""
+    seen = trace(rig, motion)
+    heading = in_heading_frame(seen.joints, seen.joints[:, 0], yaw(seen.root_rotation))
+    return bool(np.linalg.norm(heading[-1] - heading[0], axis=-1).mean() < LOOP_GAP)
+
+
+def _closed(rig: Rig, motion: Motion) -> Motion:
+    """``close_loop`` for joints whose angles may have gone over to the other solution: the gap is one of rotations."""
+    pose = motion.pose
+    root = close_loop(replace(motion, pose=Pose(pose.root_position, pose.root_rotation, torch.zeros_like(pose.angles)))).pose
+    q = joint_quaternions(rig.skeleton, motion)
+    gap = quaternion_to_rotation_vector(quaternion_multiply(quaternion_conjugate(q[-1]), q[0]))
+    u = torch.linspace(0, 1, len(q), dtype=q.dtype)[:, None, None]
+    q = quaternion_multiply(q, rotation_vector_to_quaternion(u * gap))
+    q = torch.cat((root.root_rotation[:, None], q[:, 1:]), 1)
+    return from_joint_quaternions(rig.skeleton, root.root_position, q, motion.fps)
+
+
+def _prepared(rig: Rig, motion: Motion, settings: TargetSettings, *, loops: bool) -> Target:
+    strings, fps = puppet(rig), motion.fps
+    root, turns = motion.pose.root_position.numpy(), joint_rotations(rig.skeleton, motion.pose).numpy()
+    stands, given = np.zeros((len(root), len(strings.feet)), bool), np.zeros(3)
+    levels = _levels(strings, root, turns) if settings.ground else np.zeros(len(strings.feet))
+    raised = np.zeros(len(root))
+    if settings.ground:
+        lowest = (feet_of(strings, root, turns)[..., 1] - levels).min(1) if strings.feet else trace(rig, motion).lowest
+        raised = -ground_line(lowest, fps) - (np.median(levels) if strings.feet else 0.0)
+        root = root + raised[:, None] * UP
+    if strings.feet:
+        levels = levels - np.median(levels)
+        walk = _walk(strings, root, turns, levels, fps)
+        if settings.travel:
+            root, given = _travelling(root, walk, fps)
+            walk = _walk(strings, root, turns, levels, fps)
+        stands = find_stance(walk.feet, walk.seen, walk.velocity, fps)
+        if settings.lock:
+            root, turns = _locked(strings, root, turns, stands, fps)
+    rotation, _ = stage_turns(rig.skeleton, root, turns)
+    mended = from_stage_rotations(rig.skeleton, torch.as_tensor(root), torch.as_tensor(rotation), fps)
+    return Target(mended, stands, loops, given, float(raised.mean()), _notes(given, float(raised.mean()), strings, stands))
+
+
+class _Walk(NamedTuple):
+    """What feet and body do."""
+
+    feet: Feet
+    """Above each foot's own ground."""
+    seen: Seen
+    heading: Float[np.ndarray, " frame"]
+    velocity: Float[np.ndarray, " 2"]
+    """Of the body in its own axes, mean over the clip [ℓ/s]."""
+
+
+def _walk(strings: Puppet, root: Vectors, turns: Turns, levels: Float[np.ndarray, " foot"], fps: float) -> _Walk:
+    feet, heading = feet_of(strings, root, turns) - levels[:, None] * UP, yaw(turns[:, 0])
+    seen = np.gradient(in_heading_frame(feet, root, heading)[..., [0, 2]], axis=0) * fps
+    steps = np.diff(root, axis=0)[:, None] * fps
+    velocity = in_heading_frame(steps, 0 * steps[:, 0], (heading[1:] + heading[:-1]) / 2)[:, 0][:, [0, 2]].mean(0)
+    return _Walk(feet, seen, heading, velocity)
+
+
+def _levels(strings: Puppet, root: Vectors, turns: Turns) -> Float[np.ndarray, " foot"]:
+    if not strings.feet:
+        return np.zeros(0)
+    feet = feet_of(strings, root, turns)
+    return foot_levels(feet[..., 1], in_heading_frame(feet, root, yaw(turns[:, 0]))[..., 0])
+
+
+def _travelling(root: Vectors, walk: _Walk, fps: float) -> tuple[Vectors, Float[np.ndarray, " 3"]]:
+    """The root, moved on so that standing feet stand, and the velocity in body axes that was added.
+
+    A body that moves already may move at the wrong speed for its feet, so the feet alone are asked; what differs by less
+    than a few per cent is left to them.
+    """
+    implied = implied_velocity(walk.feet[..., 1], walk.seen)
+    if implied is None or np.linalg.norm(implied - walk.velocity) < max(STANDING, RIGHT_SPEED * np.linalg.norm(implied)):
+        return root, np.zeros(3)
+    (x, z) = given = implied - walk.velocity
+    cos, sin = np.cos(walk.heading), np.sin(walk.heading)
+    steps = np.stack((cos * x + sin * z, 0 * cos, cos * z - sin * x), -1) / fps
+    way = np.concatenate((np.zeros((1, 3)), np.cumsum((steps[1:] + steps[:-1]) / 2, axis=0)))
+    return root + way, np.array([given[0], 0.0, given[1]])
+
+
+def _locked(
+    strings: Puppet, root: Vectors, turns: Turns, stands: Bool[np.ndarray, "frame foot"], fps: float
+) -> tuple[Vectors, Turns]:
+    """Plant the standing feet; where legs are too short for it the body gives way, slowly."""
+    turns = turns.copy()
+    root = clear_ground(strings, root, turns)
+    wanted = planted(feet_of(strings, root, turns), stands)
+    bent = reach(strings, root, turns, wanted)
+    for _ in range(DROPS):
+        above = (feet_of(strings, root, bent) - wanted)[..., 1]
+        need = np.max(above * stands, axis=1)
+        if need.max() < MISSED:
+            break
+        width = max(EASE * fps, 1.0)
+        drop = gaussian_filter1d(maximum_filter1d(need, 2 * int(width) + 1, mode="nearest"), width, mode="nearest")
+        root = root - drop[:, None] * UP
+        bent = reach(strings, root, turns, wanted)
+    return root, bent
+
+
+def _notes(given: np.ndarray, raised: float, strings: Puppet, stands: np.ndarray) -> tuple[str, ...]:
+    notes = []
+    speed = float(np.linalg.norm(given))
+    if speed > 0:
+        notes.append(f"Standing feet slid together, so the body was given {speed:.2f} ℓ/s over the ground.")
+    if abs(raised) > 0.005:
+        notes.append(f"The motion was {'raised' if raised > 0 else 'lowered'} by {abs(raised):.3f} ℓ onto the ground.")
+    if not strings.feet:
+        notes.append("The rig has no legs, so no feet could be held in place.")
+    elif not stands.any():
+        notes.append("No foot ever stands, so none was held in place.")
+    return tuple(notes)
