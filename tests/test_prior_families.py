@@ -43,6 +43,7 @@ def test_gradient_of_encode_equals_the_one_that_remembers_everything(prior: Vide
         weights = torch.linspace(-1, 1, latents.numel()).view_as(latents)
         return torch.autograd.grad((latents * weights).sum(), leaf)[0]
 
+    monkeypatch.setattr("akd.prior.family.SMALL_PICTURES", 0)
     forgetful = gradient()
     for module in ("cogvideox", "wan", "modelscope"):
         monkeypatch.setattr(f"akd.prior.families.{module}.forgetfully", lambda function, *args: function(*args))

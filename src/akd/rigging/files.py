@@ -34,7 +34,7 @@ def rig_file(
             raise AkdError(f"{path.name} has a skeleton already: leave --skeleton out, or add --reweight to replace it.")
         file = _with_skeleton(file, read_file(skeleton), skeleton.name)
     elif not file.names:
-        return _rig_either_way_up(file, template=template, forward=ahead, height=height, k=k)
+        return rig_either_way_up(file, template=template, forward=ahead, height=height, k=k)
     if reweight or not file.weights.any():
         made = (*file.notes, "Skin weights were made by heat diffusion.")
         file = replace(file, weights=_file_weights(file, k, settings), notes=made)
@@ -43,25 +43,25 @@ def rig_file(
     return build_rig(file, forward=ahead, height=height)
 
 
-def _rig_either_way_up(file: FileRig, **options: Any) -> Rig:
+def rig_either_way_up(file: FileRig, *, template: str | None = None, **options: Any) -> Rig:
     """Y is up, unless the body has no legs that way and does have legs with Z up, as scans and CAD files often do."""
     try:
-        rig = rig_static(file, **options)
+        rig = rig_static(file, template=template, **options)
     except AkdError:
         if not len(file.mesh.faces):
             raise
         rig = None
-    if rig is not None and (rig.legs or options["template"] == "snake"):
+    if rig is not None and (rig.legs or template == "snake"):
         return rig
     note = "It stands with the file's Z axis up, and was turned."
     turned = replace(file, mesh=file.mesh.transformed(Y_FROM_Z_UP), forward=None, notes=(*file.notes, note))
     try:
-        other = rig_static(turned, **options)
+        other = rig_static(turned, template=template, **options)
     except AkdError:
         other = None
     if other is not None and (rig is None or other.legs):
         return other
-    return rig if rig is not None else rig_static(file, **options)
+    return rig if rig is not None else rig_static(file, template=template, **options)
 
 
 def _file_weights(file: FileRig, k: int, settings: HeatSettings | None) -> np.ndarray:

@@ -4,7 +4,8 @@ Lines are found as in TEASAR (Sato et al. 2000): the farthest place that no line
 keeps to the middle of the flesh leads from it to the lines found so far; flesh around the path counts as explained.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -36,6 +37,32 @@ class Volume:
     step: float
     """Side of a voxel."""
 
+    @cached_property
+    def tree(self) -> cKDTree:
+        return cKDTree(self.centers)
+
+    @cached_property
+    def size(self) -> float:
+        """Longest side of the box around it."""
+        return float(np.ptp(self.centers, axis=0).max()) + self.step
+
+    @cached_property
+    def floor(self) -> float:
+        return float(self.centers[:, 1].min()) - self.step / 2
+
+    @cached_property
+    def height(self) -> float:
+        return float(np.ptp(self.centers[:, 1])) + self.step
+
+    def holds(self, points: Float[np.ndarray, "point 3"], slack: float = 0.6) -> Bool[np.ndarray, " point"]:
+        """Which points are in the flesh, or nearly: up to so many voxels from the middle of a solid one."""
+        distance, _ = self.tree.query(points, distance_upper_bound=slack * self.step)
+        return np.isfinite(distance)
+
+    def moved(self, matrix: Float[np.ndarray, "4 4"]) -> "Volume":
+        """The same flesh in another frame; the matrix must not stretch."""
+        return replace(self, centers=self.centers @ matrix[:3, :3].T + matrix[:3, 3])
+
 
 @dataclass(frozen=True, eq=False)
 class Line:
@@ -43,6 +70,34 @@ class Line:
 
     points: Float[np.ndarray, "place 3"]
     depth: Float[np.ndarray, " place"]
+    reach: float = np.inf
+    """How far it sticks out of what it branches off from."""
+
+    def moved(self, matrix: Float[np.ndarray, "4 4"]) -> "Line":
+        return replace(self, points=self.points @ matrix[:3, :3].T + matrix[:3, 3])
+
+
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """Ways through the middle of the flesh, from its deepest place to everywhere."""
+
+    volume: Volume
+    start: int
+    before: Int[np.ndarray, " cell"]
+    """The voxel from which each is reached."""
+    far: Float[np.ndarray, " cell"]
+    """Length of the shortest way from the start."""
+
+    def cells(self, tip: int) -> Int[np.ndarray, " place"]:
+        """The voxels on the way to one."""
+        path = [tip]
+        while self.before[path[-1]] >= 0:
+            path.append(int(self.before[path[-1]]))
+        return np.array(path[::-1])
+
+    def line(self, tip: int) -> Line:
+        path = self.cells(tip)
+        return Line(self.volume.centers[path], self.volume.depth[path])
 
 
 def solid_volume(surface: Surface, resolution: int = RESOLUTION) -> Volume:
@@ -66,25 +121,29 @@ def solid_volume(surface: Surface, resolution: int = RESOLUTION) -> Volume:
     return Volume(cells, low + step * (cells + 0.5), step * depth[solid], step)
 
 
-def middle_lines(volume: Volume, shortest: float = SHORTEST) -> list[Line]:
-    """Paths from the deepest place to every tip, the farthest tip first."""
+def find_paths(volume: Volume) -> Paths:
+    """The ways from the deepest place."""
     graph, lengths = _graphs(volume)
     start = int(np.argmax(volume.depth))
-    far = dijkstra(lengths, indices=start)
     _, before = dijkstra(graph, indices=start, return_predecessors=True)
-    size = float(np.ptp(volume.centers, axis=0).max())
-    explained = _around(volume, np.array([start])) | ~np.isfinite(far)
-    in_tree = np.zeros(len(far), bool)
-    in_tree[start] = True
+    return Paths(volume, start, before, dijkstra(lengths, indices=start))
+
+
+def middle_lines(paths: Paths, shortest: float = SHORTEST) -> list[Line]:
+    """The ways to every tip, the farthest first."""
+    volume = paths.volume
+    explained = _around(volume, np.array([paths.start])) | ~np.isfinite(paths.far)
+    in_tree = np.zeros(len(paths.far), bool)
+    in_tree[paths.start] = True
     lines = []
     while not explained.all():
-        tip = int(np.argmax(np.where(explained, -1, far)))
-        path = _path(before, tip)
+        tip = int(np.argmax(np.where(explained, -1, paths.far)))
+        path = paths.cells(tip)
         new = path[~in_tree[path]]
         junction = path[max(len(path) - len(new) - 1, 0)]
-        reach = np.linalg.norm(volume.centers[tip] - volume.centers[junction]) - volume.depth[junction]
-        if reach > shortest * size:
-            lines.append(Line(volume.centers[path], volume.depth[path]))
+        reach = float(np.linalg.norm(volume.centers[tip] - volume.centers[junction]) - volume.depth[junction])
+        if reach > shortest * volume.size:
+            lines.append(replace(paths.line(tip), reach=reach))
             in_tree[path] = True
         explained |= _around(volume, new)
         explained[tip] = True
@@ -128,16 +187,12 @@ def _graphs(volume: Volume) -> tuple[csr_matrix, csr_matrix]:
     return graph + graph.T, plain + plain.T
 
 
-def _path(before: Int[np.ndarray, " cell"], tip: int) -> Int[np.ndarray, " place"]:
-    path = [tip]
-    while before[path[-1]] >= 0:
-        path.append(int(before[path[-1]]))
-    return np.array(path[::-1])
-
-
 def _around(volume: Volume, path: Int[np.ndarray, " place"]) -> Bool[np.ndarray, " cell"]:
     """The voxels that a path explains."""
     if not len(path):
         return np.zeros(len(volume.cells), bool)
-    distance, nearest = cKDTree(volume.centers[path]).query(volume.centers)
-    return distance <= EXPLAINS * volume.depth[path][nearest] + volume.step
+    reach = EXPLAINS * float(volume.depth[path].max()) + volume.step
+    distance, nearest = cKDTree(volume.centers[path]).query(volume.centers, distance_upper_bound=reach)
+    near = np.isfinite(distance)
+    near[near] = distance[near] <= EXPLAINS * volume.depth[path][nearest[near]] + volume.step
+    return near
