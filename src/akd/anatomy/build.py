@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from akd.anatomy.body import Body
-from akd.anatomy.control import control_tree
+from akd.anatomy.control import control_tree, every_bone
 from akd.anatomy.facing import facing_matrix, forward_votes
 from akd.anatomy.limbs import find_legs, label_limbs
 from akd.anatomy.symmetry import mirror_partners, symmetry_plane
@@ -18,23 +18,28 @@ USUAL_LEG = 0.8  # metres: among units that make sense, the one that comes neare
 PATH_CLIPS, PATH_FRAMES = 12, 16  # how much of the clips is looked at to tell forward from backward
 SOLE = 0.05  # how far above a foot's lowest point its sole reaches [ℓ]
 
+Labels = tuple[tuple[Limb, ...], Int[np.ndarray, " joint"]]
 
-def build_rig(file: FileRig, *, forward: Float[np.ndarray, " 3"] | None = None, height: float | None = None) -> Rig:
+
+def build_rig(
+    file: FileRig, *, forward: Float[np.ndarray, " 3"] | None = None, height: float | None = None, labels: Labels | None = None
+) -> Rig:
     """Put a file's rig on the stage.
 
     ``forward`` says which way the character faces in the file's axes, and ``height`` how tall it is in metres, where
-    the user knows better.
+    the user knows better. ``labels`` are the limbs and mirror partners of the bones where whoever made them knows: then
+    every bone is a joint.
     """
     if not file.names:
         raise AkdError(f"{_called(file)} has no bones: rig it first.")
-    tree = control_tree(file)
+    tree = control_tree(file) if labels is None else every_bone(file)
     weights = _gather_weights(file, tree.joint_of_bone, len(tree.bones))
     names = tuple(file.names[b] for b in tree.bones)
     body = Body(names, tree.parents, file.rest[tree.bones, :3, 3], file.mesh.vertices, weights.argmax(1))
     T_stage_file, asymmetry = _turn(body, _clip_paths(file, tree.bones), file.forward, forward)
     body = body.moved(T_stage_file)
-    partner = mirror_partners(body)
-    limbs = label_limbs(body, partner)
+    partner = mirror_partners(body) if labels is None else labels[1]
+    limbs = label_limbs(body, partner) if labels is None else labels[0]
     T_fit = _stand_on_ground(body, limbs)
     T_stage_file = T_fit @ T_stage_file
     body = body.moved(T_fit)

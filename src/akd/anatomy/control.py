@@ -57,6 +57,12 @@ def control_tree(file: FileRig) -> ControlTree:
     return ControlTree(np.array(order), parents, _follow(file, joint, kept), notes)
 
 
+def every_bone(file: FileRig) -> ControlTree:
+    """The file's own tree, for one that is clean because we made it."""
+    count = len(file.names)
+    return ControlTree(np.arange(count), file.parents, np.arange(count), ())
+
+
 def _needed_between(file: FileRig, deforming: Bool[np.ndarray, " bone"], links: "_Links") -> Bool[np.ndarray, " bone"]:
     """Bones without skin that hold deforming ones together: where several branch off, or where the clips bend."""
     needed = np.zeros(len(file.names), bool)

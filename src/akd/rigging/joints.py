@@ -4,16 +4,26 @@ from dataclasses import dataclass, field
 from itertools import combinations, pairwise
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
-from akd.rigging.layout import FLIP, Layout, Pair
+from akd.rigging.layout import Layout
+from akd.rigging.pairs import FLIP, Pair
+from akd.rigging.volume import Volume
+from akd.skeleton import Kind, Limb, Side
 
 SPINE_BONE, NECK_BONE, TAIL_BONE = 0.14, 0.12, 0.1
 """About how long bones of the trunk are [size]."""
 BENDS = 24
 """Places of a limb that are tried as its joints."""
-USUAL = (0.45, 0.82)
-"""Where the two inner joints of a straight limb are, as shares of its length."""
+USUAL = {2: (0.45, 0.82), 3: (0.3, 0.6, 0.85), 4: (0.2, 0.45, 0.7, 0.9)}
+"""Where the inner joints of a straight limb are, as shares of its length."""
+INSIDE = 0.96
+"""A limb gets more joints until this share of its bones lies in the flesh."""
+PARTS = {
+    "leg": ("hip", "knee", "ankle", "foot", "toe"),
+    "arm": ("shoulder", "elbow", "wrist", "hand", "finger"),
+    "wing": ("shoulder", "elbow", "wrist", "hand", "finger"),
+}
 
 
 @dataclass
@@ -23,8 +33,8 @@ class JointList:
     names: list[str] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
     positions: list[np.ndarray] = field(default_factory=list)
-    tips: dict[int, np.ndarray] = field(default_factory=dict)
-    """Where joints without children end."""
+    limbs: list[Limb] = field(default_factory=list)
+    """What each joint belongs to."""
 
     def add(self, name: str, parent: int, position: Float[np.ndarray, " 3"]) -> int:
         self.names.append(name)
@@ -41,75 +51,104 @@ class JointList:
         return out
 
 
-def place_joints(layout: Layout, size: float) -> JointList:
+    def mirror(self) -> Int[np.ndarray, " joint"]:
+        """Each joint's partner on the other side, by name."""
+        other = lambda name: name.replace("left", "?").replace("right", "left").replace("?", "right")  # noqa: E731
+        return np.array([self.names.index(other(name)) for name in self.names])
+
+
+def place_joints(layout: Layout, volume: Volume) -> JointList:
     """The whole skeleton, mirror-symmetric about z = 0, for a body that faces +X."""
     joints = JointList()
-    trunk = layout.trunk
-    hips = next((p.attached for p in layout.pairs if p.leg), int(0.4 * len(trunk)) if layout.tail or not layout.pairs else 0)
+    trunk, size = layout.trunk, volume.size
+    hips = next((p.attached for p in layout.pairs if p.is_leg), int(0.4 * len(trunk)) if layout.tail or not layout.pairs else 0)
     hips = min(hips, len(trunk) - 8)
     fronts = [p.attached for p in layout.pairs if p.attached > hips + 4]
     chest = min(max(fronts, default=hips + (len(trunk) - hips) // 3), len(trunk) - 6)
     head = _head_start(layout, chest)
-    root = joints.add("hips", -1, trunk[hips])
-    on_trunk = {hips: root}
-    spine = _places(trunk, hips, chest, _count(trunk, hips, chest, SPINE_BONE * size, 1, 4))
-    neck = _places(trunk, chest, head, _count(trunk, chest, head, NECK_BONE * size, 1, 6))
-    parent = root
-    middle = [("spine", i) for i in spine[1:]] + [("neck", i) for i in neck[1:-1]] + [("head", neck[-1])]
-    count = dict.fromkeys(("spine", "neck"), 0)
-    for kind, at in middle:
-        count[kind] = count.get(kind, 0) + 1
-        parent = joints.add(kind if kind == "head" else f"{kind}_{count[kind]}", parent, trunk[at])
-        on_trunk[at] = parent
-    joints.tips[parent] = trunk[-1]
+    joints.add("hips", -1, trunk[hips])
+    on_trunk = {hips: 0}
+    spine = _places(trunk, hips, chest, SPINE_BONE * size, 1, 4, volume)
+    neck = _places(trunk, chest, head, NECK_BONE * size, 1, 6, volume)
+    middle = [(f"spine_{i}", at) for i, at in enumerate(spine[1:], 1)]
+    middle += [(f"neck_{i}", at) for i, at in enumerate(neck[1:-1], 1)] + [("head", neck[-1])]
+    for name, at in middle:
+        on_trunk[at] = joints.add(name, len(joints.names) - 1, trunk[at])
+    joints.limbs += _middle_limbs(joints)
     if hips > 3 and layout.tail:
-        places = _places(trunk, hips, 0, _count(trunk, 0, hips, TAIL_BONE * size, 2, 8))
-        tail = joints.chain([f"tail_{i}" for i in range(1, len(places) - 1)], root, trunk[places[1:]])
-        joints.tips[tail[-1]] = trunk[0]
-    for pair, name in zip(layout.pairs, _pair_names(layout), strict=True):
-        _add_pair(joints, pair, name, on_trunk[min(on_trunk, key=lambda at: abs(at - pair.attached))])
+        places = _places(trunk, hips, 0, TAIL_BONE * size, 2, 8, volume)
+        tail = joints.chain([f"tail_{i}" for i in range(1, len(places) - 1)], 0, trunk[places[1:]])
+        joints.limbs.append(Limb("tail", "C", 0, tuple(tail), tail[-1]))
+    for pair, (name, order) in zip(layout.pairs, _pair_names(layout), strict=True):
+        _add_pair(joints, pair, name, order, on_trunk[min(on_trunk, key=lambda at: abs(at - pair.attached))], volume)
     return joints
 
 
-def bends(points: Float[np.ndarray, "place 3"], count: int = len(USUAL)) -> Float[np.ndarray, "joint 3"]:
+def _middle_limbs(joints: JointList) -> list[Limb]:
+    """Spine, neck and head, of the joints so far."""
+    kinds: dict[Kind, tuple[int, ...]] = {
+        kind: tuple(j for j, name in enumerate(joints.names) if name.split("_")[0] in words)
+        for kind, words in (("spine", ("hips", "spine")), ("neck", ("neck",)), ("head", ("head",)))  # type: ignore[misc]
+    }
+    return [Limb(kind, "C", 0, members, members[-1]) for kind, members in kinds.items() if members]
+
+
+def bends(points: Float[np.ndarray, "place 3"], count: int = 2) -> Float[np.ndarray, "joint 3"]:
     """Start, the ``count`` places whose straight connections follow the line best, and end.
 
     A line without clear bends gets its joints where limbs usually have them.
     """
     along = np.linspace(0, 1, BENDS)
-    every = np.interp(np.arange(BENDS) / (BENDS - 1) * (len(points) - 1), np.arange(len(points)), np.arange(len(points)))
-    line = np.stack([np.interp(every, np.arange(len(points)), axis) for axis in points.T], 1)
+    line = np.stack([np.interp(along * (len(points) - 1), np.arange(len(points)), axis) for axis in points.T], 1)
     length = max(float(np.linalg.norm(np.diff(line, axis=0), axis=1).sum()), 1e-12)
 
     def cost(inner: tuple[int, ...]) -> float:
         knots = [0, *inner, BENDS - 1]
         straight = np.stack([np.interp(along, along[knots], line[knots, axis]) for axis in range(3)], 1)
-        unusual = np.sum((along[list(inner)] - USUAL) ** 2)
+        unusual = np.sum((along[list(inner)] - USUAL[count]) ** 2)
         return float(((line - straight) ** 2).sum(1).mean() / length**2 + 2e-3 * unusual)
 
-    options = [c for c in combinations(range(4, BENDS - 2), count) if all(b - a >= 4 for a, b in pairwise(c))]
+    apart = 4 if count < 4 else 3
+    options = [c for c in combinations(range(4, BENDS - 2), count) if all(b - a >= apart for a, b in pairwise(c))]
     best = min(options, key=cost)
     return line[[0, *best, BENDS - 1]]
 
 
-def _add_pair(joints: JointList, pair: Pair, name: str, parent: int) -> None:
+def _limb_places(points: Float[np.ndarray, "place 3"], volume: Volume) -> Float[np.ndarray, "joint 3"]:
+    """As few joints as keep the bones in the flesh."""
+    tried = {}
+    for count in USUAL:
+        tried[count] = bends(points, count)
+        if _share_inside(tried[count], volume) >= INSIDE:
+            return tried[count]
+    return max(tried.values(), key=lambda places: _share_inside(places, volume))
+
+
+def _share_inside(places: Float[np.ndarray, "joint 3"], volume: Volume) -> float:
+    """How much of the straight lines between these places lies in the flesh."""
+    lines = [np.linspace(a, b, 2 + int(np.linalg.norm(b - a) / volume.step)) for a, b in pairwise(places)]
+    return float(volume.holds(np.concatenate(lines), 0.87).mean()) if lines else 1.0
+
+
+def _add_pair(joints: JointList, pair: Pair, name: str, order: int, parent: int, volume: Volume) -> None:
     """Both limbs of a pair, left before right."""
-    parts = ("hip", "knee", "ankle") if pair.leg else ("shoulder", "elbow", "wrist")
-    places = bends(pair.points)
-    for side, mirrored in (("left", places * FLIP), ("right", places)):
-        limb = joints.chain([f"{side}_{name}_{part}" for part in parts], parent, mirrored)
-        joints.tips[limb[-1]] = mirrored[-1]
+    places = _limb_places(pair.points, volume)
+    parts = PARTS[pair.kind][: len(places) - 1]
+    sides: tuple[tuple[str, Side, np.ndarray], ...] = (("left", "L", places * FLIP), ("right", "R", places))
+    for word, side, mirrored in sides:
+        limb = joints.chain([f"{word}_{name}_{part}" for part in parts], parent, mirrored)
+        joints.limbs.append(Limb(pair.kind, side, order, tuple(limb), limb[-1]))
 
 
-def _pair_names(layout: Layout) -> list[str]:
-    """front_leg, hind_leg; leg_1 … from the front where there are more; arm."""
-    out = []
-    for leg, word in ((True, "leg"), (False, "arm")):
-        mine = [p for p in layout.pairs if p.leg == leg][::-1]
-        usual = {1: [word], 2: [f"front_{word}", f"hind_{word}"]}
-        names = usual.get(len(mine), [f"{word}_{i + 1}" for i in range(len(mine))])
-        out += list(zip(mine, names, strict=True))
-    return [next(name for p, name in out if p is pair) for pair in layout.pairs]
+def _pair_names(layout: Layout) -> list[tuple[str, int]]:
+    """front_leg, hind_leg; leg_1 … from the front where there are more; arm, wing; and the rank from the front."""
+    out = {}
+    for kind in PARTS:
+        mine = [p for p in layout.pairs if p.kind == kind][::-1]
+        usual = {1: [kind], 2: [f"front_{kind}", f"hind_{kind}"]}
+        names = usual.get(len(mine), [f"{kind}_{i + 1}" for i in range(len(mine))])
+        out |= {id(p): (name, order) for order, (p, name) in enumerate(zip(mine, names, strict=True))}
+    return [out[id(pair)] for pair in layout.pairs]
 
 
 def _head_start(layout: Layout, chest: int) -> int:
@@ -119,11 +158,11 @@ def _head_start(layout: Layout, chest: int) -> int:
     return max(low + int(np.argmin(layout.depth[low : high + 1])), chest + 2)
 
 
-def _count(trunk: np.ndarray, start: int, end: int, bone: float, least: int, most: int) -> int:
-    length = float(np.linalg.norm(np.diff(trunk[start : end + 1], axis=0), axis=1).sum())
-    return int(np.clip(round(length / bone), least, most))
-
-
-def _places(trunk: np.ndarray, start: int, end: int, bones: int) -> list[int]:
-    """Places on the trunk that part the way from start to end into so many bones."""
-    return np.round(np.linspace(start, end, bones + 1)).astype(int).tolist()
+def _places(trunk: np.ndarray, start: int, end: int, bone: float, least: int, most: int, volume: Volume) -> list[int]:
+    """Places on the trunk that part the way from start to end into bones of about this length, more where it is bent."""
+    length = float(np.linalg.norm(np.diff(trunk[min(start, end) : max(start, end) + 1], axis=0), axis=1).sum())
+    for bones in range(int(np.clip(round(length / bone), least, most)), most + 1):
+        places = np.round(np.linspace(start, end, bones + 1)).astype(int).tolist()
+        if _share_inside(trunk[places], volume) >= INSIDE:
+            return places
+    return np.round(np.linspace(start, end, int(np.clip(round(length / bone), least, most)) + 1)).astype(int).tolist()

@@ -37,10 +37,13 @@ class Layout:
     notes: tuple[str, ...]
 
 
-def lay_out(lines: list[Line], paths: Paths, *, legs: int | None = None, arms: int | None = None) -> Layout:
-    """Sort the lines. ``legs`` and ``arms`` say how many pairs there must be, where the user knows."""
+def lay_out(
+    lines: list[Line], paths: Paths, *, legs: int | None = None, arms: int | None = None, shortest: float = SHORTEST
+) -> Layout:
+    """Sort the lines. ``legs`` and ``arms`` say how many pairs there must be, where the user knows; limbs stick out by more
+    than ``shortest`` [size]."""
     volume = paths.volume
-    paired, middle, lonely = pair_up(lines, volume)
+    paired, middle, lonely = pair_up(lines, volume, shortest)
     notes = [f"{lonely} branches have no partner on the other side and were left out."] if lonely else []
     standing = [pair for pair in paired if pair.is_leg]
     head = _head(middle, paths, len(standing))
@@ -71,7 +74,12 @@ def _head(middle: list[Line], paths: Paths, leg_pairs: int) -> Line:
 
 
 def _tail(middle: list[Line], head: Line, legs: list[Pair], volume: Volume) -> Line | None:
-    """The hindmost line in the middle that leaves the body near its hind end and ends behind the thighs."""
+    """The hindmost line in the middle that leaves the body near its hind end and ends behind the thighs.
+
+    What six or eight legs carry behind them is an abdomen.
+    """
+    if len(legs) > 2:
+        return None
     hips = _hips(legs, volume) if legs else head.points[0]
     thighs = min((float(np.mean(p.points[len(p.points) // 3 : 2 * len(p.points) // 3, 0])) for p in legs), default=hips[0])
     found = []

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Float
+from scipy.spatial import cKDTree
 
 from akd.anatomy.body import Body
 from akd.anatomy.build import build_rig
@@ -13,9 +14,10 @@ from akd.errors import AkdError
 from akd.mesh import Mesh
 from akd.rig import FileRig, Rig
 from akd.rigging.joints import JointList, place_joints
-from akd.rigging.layout import Layout, lay_out
-from akd.rigging.surface import Surface, weld
-from akd.rigging.volume import SHORTEST, Line, middle_lines, solid_volume
+from akd.rigging.layout import SHORT_TAIL, Layout, lay_out
+from akd.rigging.pairs import ON_GROUND
+from akd.rigging.surface import weld
+from akd.rigging.volume import SHORTEST, Line, Volume, find_paths, middle_lines, solid_volume
 from akd.rigging.weights import heat_weights
 from akd.skeleton import Skeleton
 
@@ -45,7 +47,7 @@ def rig_static(
     rest[:, :3, 3] = positions
     weights = heat_weights(file.mesh, skeleton, k=k)
     rigged = replace(file, names=skeleton.names, parents=parents, rest=rest, weights=weights, notes=(*file.notes, *notes))
-    return build_rig(rigged, forward=ahead, height=height)
+    return build_rig(rigged, forward=ahead, height=height, labels=(tuple(joints.limbs), joints.mirror()))
 
 
 def find_skeleton(
@@ -58,23 +60,25 @@ def find_skeleton(
     surface = weld(mesh)
     if not len(surface.faces):
         raise AkdError("The mesh has no faces with any area, so there is nothing to rig.")
-    lines = middle_lines(solid_volume(surface), SHORTEST if template is None else SHORTEST / 2)
+    paths = find_paths(solid_volume(surface))
+    shortest = SHORTEST if template is None else SHORTEST / 2
+    lines = middle_lines(paths, min(shortest, SHORT_TAIL))
     if not lines:
         raise AkdError("The mesh has no limbs that stick out, so no skeleton can be found in it; give one with --skeleton.")
-    turn, asymmetry, sure = _stance(surface, lines, forward)
-    moved = [Line(line.points @ turn[:3, :3].T + turn[:3, 3], line.depth) for line in lines]
-    heights = surface.points[:, 1]
-    layout = lay_out(moved, surface.size, float(heights.min()), float(np.ptp(heights)), legs=legs, arms=arms)
-    joints = place_joints(layout, surface.size)
+    turn, asymmetry, sure = _stance(paths.volume, lines, forward)
+    paths = replace(paths, volume=paths.volume.moved(turn))
+    layout = lay_out([line.moved(turn) for line in lines], paths, legs=legs, arms=arms, shortest=shortest)
+    joints = place_joints(layout, paths.volume)
     joints.positions = [(place - turn[:3, 3]) @ turn[:3, :3] for place in joints.positions]
     return joints, turn[0, :3], (*layout.notes, *_doubts(layout, joints, asymmetry, sure))
 
 
 def _stance(
-    surface: Surface, lines: list[Line], forward: Float[np.ndarray, " 3"] | None
+    volume: Volume, lines: list[Line], forward: Float[np.ndarray, " 3"] | None
 ) -> tuple[Float[np.ndarray, "4 4"], float, float]:
-    """The turn that makes the mesh face +X with its plane at z = 0; how asymmetric it is; how clear the votes were."""
-    body = _sketch(surface, lines)
+    """The turn that makes the body face +X with its plane at z = 0; how asymmetric it is; how clear the votes were."""
+    lines = [line for line in lines if line.reach > SHORTEST * volume.size] or lines
+    body = _sketch(volume, lines)
     normal, centre, asymmetry = symmetry_plane(body)
     ahead = np.cross((0.0, 1.0, 0.0), normal)
     votes = 1.0
@@ -82,12 +86,18 @@ def _stance(
         ahead = np.sign(ahead @ forward or 1.0) * ahead
     else:
         turned = body.moved(facing_matrix(ahead, centre))
-        tips = [chain[-1] for chain in _chains(lines)]
-        low = turned.vertices[:, 1].min() + 0.1 * turned.height
-        feet = [chain for chain, tip in zip(_chains(lines), tips, strict=True) if turned.joints[tip, 1] < low]
+        low = volume.floor + ON_GROUND * volume.height
+        feet = [chain for chain in _chains(lines) if turned.joints[chain[-1], 1] < low]
         votes = forward_votes(turned, [(leg[-6:], leg[-6:]) for leg in feet], None, None)
+        if len(feet) > 4:
+            votes += 2.0 * _abdomen(turned, [leg[-1] for leg in feet])
         ahead = ahead if votes >= 0 else -ahead
     return facing_matrix(ahead, centre), asymmetry, abs(votes)
+
+
+def _abdomen(body: Body, feet: list[int]) -> float:
+    """Insects and spiders carry most of their flesh behind the middle of their feet."""
+    return float(np.clip((body.joints[feet, 0].mean() - body.vertices[:, 0].mean()) / (0.03 * body.size), -1, 1))
 
 
 def _chains(lines: list[Line]) -> list[list[int]]:
@@ -95,18 +105,17 @@ def _chains(lines: list[Line]) -> list[list[int]]:
     return [[1 + 12 * i + j for j in range(12)] for i in range(len(lines))]
 
 
-def _sketch(surface: Surface, lines: list[Line]) -> Body:
-    """The lines as a crude skeleton, for questions that anatomy can answer already."""
-    from scipy.spatial import cKDTree
-
+def _sketch(volume: Volume, lines: list[Line]) -> Body:
+    """The lines as a crude skeleton, for questions that anatomy can answer already. Its flesh are the voxels, so that it does
+    not matter where an artist put many vertices and where few."""
     joints = [lines[0].points[0]]
     parents = [-1]
     for line in lines:
         for j, at in enumerate(np.linspace(0, len(line.points) - 1, 13)[1:].astype(int)):
             parents.append(len(joints) - 1 if j else 0)
             joints.append(line.points[at])
-    owner = cKDTree(np.array(joints)).query(surface.points)[1]
-    return Body(tuple(f"j{i}" for i in range(len(joints))), np.array(parents), np.array(joints), surface.points, owner)
+    owner = cKDTree(np.array(joints)).query(volume.centers)[1]
+    return Body(tuple(f"j{i}" for i in range(len(joints))), np.array(parents), np.array(joints), volume.centers, owner)
 
 
 def _doubts(layout: Layout, joints: JointList, asymmetry: float, sure: float) -> list[str]:
@@ -116,7 +125,7 @@ def _doubts(layout: Layout, joints: JointList, asymmetry: float, sure: float) ->
         out.append(f"The mesh is not symmetric (mean error {asymmetry:.1%} of its size), so limbs may be paired wrongly.")
     if sure < 0.3:
         out.append("Front and back look alike: check the facing, and give it with --forward if it is wrong.")
-    if not any(pair.leg for pair in layout.pairs):
+    if not any(pair.is_leg for pair in layout.pairs):
         out.append("No legs were found.")
     if not 15 <= len(joints.names) <= 60:
         out.append(f"{len(joints.names)} joints are unusual: check the skeleton, or name a template.")

@@ -1,0 +1,152 @@
+"""Mirrored pairs among the lines of a body, and which of them are limbs.
+
+The body stands with its symmetry plane at z = 0 and faces +X; Y is up.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Float
+from scipy.spatial import cKDTree
+
+from akd.rigging.volume import Line, Volume
+
+SAMPLES = 64
+PAIR_REACH = 0.12
+"""Tips are partners if one is this near to the other's mirror image [size]."""
+MIRRORED = 0.9
+"""A line without partner is one of a pair after all if this share of its mirror image lies in the flesh too."""
+OFF_PLANE = 0.04
+"""Tips nearer to the symmetry plane than this are in the middle [size] ..."""
+NARROW = 0.012
+"""... unless they stand on the ground, where the feet of narrow bodies are as near as this."""
+ON_GROUND = 0.1
+"""A pair whose tips are this near to the ground are legs [height]."""
+OWN_WAY = 0.5
+"""A line that runs along another limb for more than this share of its way outside the trunk is a heel or a finger."""
+SHORT_LIMB = 0.12
+"""Shorter pairs that do not reach the ground are ears or horns [size]."""
+SECOND_LIMB = 0.3
+"""Who stands on four legs or more has other limbs only if they are this long [size]: shorter ones are ears, horns, feelers."""
+NECK = 0.7
+"""A neck is thinner than this share of the trunk below and of the head above it."""
+BROAD, THIN = 0.4, 0.35
+"""A wing is broader than this share of its length, and thinner than this share of its breadth."""
+
+FLIP = np.array([1.0, 1.0, -1.0])
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two mirrored limbs, as the one on the right (z > 0)."""
+
+    points: Float[np.ndarray, "place 3"]
+    """From where it leaves the trunk (or, before that is known, from the middle of the body) to its tip."""
+    kind: Literal["leg", "arm", "wing"]
+    attached: int = 0
+    """Place on the trunk."""
+
+    @property
+    def is_leg(self) -> bool:
+        return self.kind == "leg"
+
+    @property
+    def length(self) -> float:
+        return float(np.linalg.norm(np.diff(self.points, axis=0), axis=1).sum())
+
+
+def pair_up(lines: list[Line], volume: Volume, shortest: float) -> tuple[list[Pair], list[Line], int]:
+    """Pairs that stick out by more than ``shortest`` [size], lines in the middle, and how many are neither."""
+    tips = np.array([line.points[-1] for line in lines])
+    low = volume.floor + ON_GROUND * volume.height
+    aside = np.abs(tips[:, 2]) > np.where(tips[:, 1] < low, NARROW, OFF_PLANE) * volume.size
+    middle = [line for line, off in zip(lines, aside, strict=True) if not off]
+    aside &= np.array([line.reach > shortest * volume.size for line in lines])
+    right, left = (np.flatnonzero(aside & (sign * tips[:, 2] > 0)).tolist() for sign in (1, -1))
+    options = sorted((float(np.linalg.norm(tips[r] - tips[m] * FLIP)), r, m) for r in right for m in left)
+    found, used = [], set()
+    for distance, r, m in options:
+        if distance < PAIR_REACH * volume.size and r not in used and m not in used:
+            used |= {r, m}
+            found.append((evenly(lines[r])[0] + evenly(lines[m])[0] * FLIP) / 2)
+    for i in set(right + left) - used:
+        outer = lines[i].points[len(lines[i].points) // 2 :]
+        if volume.holds(outer * FLIP, 1.5).mean() > MIRRORED:
+            used.add(i)
+            found.append(evenly(lines[i])[0] * (FLIP if i in left else 1))
+    pairs = [Pair(points, "leg" if points[-1, 1] < low else "arm") for points in found]
+    return pairs, middle, int(aside.sum()) - len(used)
+
+
+def evenly(line: Line) -> tuple[Float[np.ndarray, "place 3"], Float[np.ndarray, " place"]]:
+    """A line's points and depths at evenly spread places, smoothed: voxels make stairs."""
+    points = line.points
+    for _ in range(4):
+        points = np.concatenate((points[:1], (points[:-2] + 2 * points[1:-1] + points[2:]) / 4, points[-1:]))
+    along = np.concatenate(([0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))))
+    at = np.linspace(0, along[-1], SAMPLES)
+    return np.stack([np.interp(at, along, axis) for axis in points.T], 1), np.interp(at, along, line.depth)
+
+
+def leave_trunk(pair: Pair, trunk: Float[np.ndarray, "place 3"], depth: Float[np.ndarray, " place"]) -> Pair:
+    """Cut off what lies in the trunk's flesh; the first joint lies just inside."""
+    distance, nearest = cKDTree(trunk).query(pair.points)
+    inside = np.flatnonzero(distance < 0.75 * depth[nearest])
+    start = min(int(inside[-1]) if len(inside) else 0, len(pair.points) - 4)
+    return replace(pair, points=pair.points[start:], attached=int(nearest[start]))
+
+
+def limbs_among(pairs: list[Pair], depth: Float[np.ndarray, " place"], volume: Volume) -> list[Pair]:
+    """The pairs that are limbs of their own: no toes and fingers, no ribs of a wing, nothing that grows on a head."""
+    shoulders = max((p.attached for p in pairs if p.is_leg), default=0)
+    many = sum(p.is_leg for p in pairs) > 1
+    neck = _neck(depth, shoulders)
+    face = 0.6 * (len(depth) - shoulders) + shoulders
+    kept: list[Pair] = []
+    for pair in sorted(pairs, key=lambda p: -p.length):
+        if any(_one_limb(pair, other, volume) for other in kept):
+            continue
+        short = SECOND_LIMB if many else 3 * SHORT_LIMB if pair.attached > face else SHORT_LIMB
+        if pair.is_leg or (pair.attached <= neck and pair.length > short * volume.size):
+            kept.append(pair)
+    return _with_wings(kept, volume)
+
+
+def _one_limb(pair: Pair, longer: Pair, volume: Volume) -> bool:
+    """Does a pair run along another, or is there flesh between them?"""
+    if np.mean(cKDTree(longer.points).query(pair.points)[0] < 0.03 * volume.size) > OWN_WAY:
+        return True
+    if pair.is_leg != longer.is_leg:
+        return False
+    at = np.linspace(0.5, 0.9, 4)
+    ones, others = (p.points[(at * (len(p.points) - 1)).astype(int)] for p in (pair, longer))
+    share = np.linspace(0, 1, 9)[:, None, None]
+    return bool(volume.holds((ones + share * (others - ones)).reshape(-1, 3), 1.5).mean() > 0.8)
+
+
+def _neck(depth: Float[np.ndarray, " place"], shoulders: int) -> int:
+    """The narrow place between trunk and head; the end of the trunk where there is none to be seen."""
+    low, high = shoulders + (len(depth) - shoulders) // 4, len(depth) - 4
+    if high <= low:
+        return len(depth)
+    neck = low + int(np.argmin(depth[low:high]))
+    narrow = depth[neck] < NECK * min(depth[shoulders : neck + 1].max(), depth[neck:].max())
+    return neck if narrow else len(depth)
+
+
+def _with_wings(pairs: list[Pair], volume: Volume) -> list[Pair]:
+    """Arms whose flesh is broad and thin are wings."""
+    owner = np.concatenate([np.full(len(p.points), i) for i, p in enumerate(pairs)]) if pairs else np.zeros(0, int)
+    right = volume.centers[volume.centers[:, 2] > 0]
+    nearest = owner[cKDTree(np.concatenate([p.points for p in pairs])).query(right)[1]] if pairs else owner
+    out = []
+    for i, pair in enumerate(pairs):
+        own = right[nearest == i]
+        root, way = pair.points[0], pair.points[-1] - pair.points[0]
+        own = own[(own - root) @ way > 0.2 * (way @ way)]  # what is nearer to the root may be the trunk's
+        if not pair.is_leg and len(own) > 8:
+            length, breadth, thickness = np.linalg.svd(own - own.mean(0), compute_uv=False)
+            pair = replace(pair, kind="wing" if breadth > BROAD * length and thickness < THIN * breadth else "arm")
+        out.append(pair)
+    return out
