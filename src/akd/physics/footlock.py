@@ -9,14 +9,17 @@ from jaxtyping import Float
 from scipy.spatial.transform import Rotation
 
 from akd.creatures.kinematics import Turns, Vectors, skinned, stage_turns
-from akd.creatures.puppet import Foot, Puppet
+from akd.creatures.leg import main_chain
+from akd.creatures.puppet import Puppet
 from akd.measure.contact import Feet
 
 STEPS = 12
-DAMPING = 2e-3
-"""Added to the squared lever arms of a leg [ℓ²]: a stretched leg gives up a little reach instead of flailing."""
+DAMPING = 1e-3
+"""λ: how much reach a leg gives up for not bending, against its squared lever arms [ℓ²]."""
 LARGEST_TURN = 0.25
 """No joint turns further than this in one step [rad]."""
+STRETCH, SOFT = 0.99, 0.01
+"""Legs are straightened to this share of their length, and approach it gently over this one."""
 SIDEWAYS = 0.1
 """How readily hinges give way across their own axis, compared with about it."""
 
@@ -28,16 +31,64 @@ def feet_of(puppet: Puppet, root: Vectors, turns: Turns) -> Feet:
 
 
 def reach(puppet: Puppet, root: Vectors, turns: Turns, wanted: Feet) -> Turns:
-    """The turns with which the feet come nearest to the wanted paths."""
-    skeleton, turns = puppet.skeleton, turns.copy()
+    """The turns with which the feet come nearest to the wanted paths; see ``within_reach`` for what can be wanted."""
+    skeleton, bent = puppet.skeleton, turns.copy()
     original, _ = stage_turns(skeleton, root, turns)
+    chains = [leg_chain(puppet, number) for number in range(len(puppet.feet))]
+    bends = [np.zeros((len(root), len(chain[:-1] or chain), 3)) for chain in chains]
     for _ in range(STEPS):
-        rotation, position = stage_turns(skeleton, root, turns)
-        for number, foot in enumerate(puppet.feet):
+        rotation, position = stage_turns(skeleton, root, bent)
+        for number, (chain, bend) in enumerate(zip(chains, bends, strict=True)):
             missed = wanted[:, number] - _foot_at(puppet, number, rotation, position)
-            _bend(puppet, foot, rotation, position, missed, turns)
-            _keep_direction(puppet, foot, rotation, original[:, foot.leg.foot], turns)
-    return turns
+            bend += _step(puppet, number, chain, rotation, position, missed)
+            for k in range(bend.shape[1]):
+                bent[:, chain[k]] = Rotation.from_rotvec(bend[:, k]).as_matrix() @ turns[:, chain[k]]
+            _keep_direction(puppet, chain, rotation, original[:, chain[-1]], bent)
+    return bent
+
+
+def overstretch(puppet: Puppet, root: Vectors, turns: Turns, wanted: Feet) -> Float[np.ndarray, "frame foot"]:
+    """How far the body must sink for each foot to be within reach of its leg [ℓ]; negative where there is room."""
+    rotation, position = stage_turns(puppet.skeleton, root, turns)
+    out = []
+    for number in range(len(puppet.feet)):
+        away, length = _leg_line(puppet, number, rotation, position, wanted)
+        flat = np.square(away[:, [0, 2]]).sum(-1)
+        out.append(-away[:, 1] - np.sqrt(np.maximum(length**2 - flat, (0.3 * length) ** 2)))
+    return np.stack(out, 1)
+
+
+def within_reach(puppet: Puppet, root: Vectors, turns: Turns, wanted: Feet) -> Feet:
+    """The wanted paths, drawn towards the hips where legs are too short: a stretched leg would jerk."""
+    rotation, position = stage_turns(puppet.skeleton, root, turns)
+    out = wanted.copy()
+    for number in range(len(puppet.feet)):
+        away, length = _leg_line(puppet, number, rotation, position, wanted)
+        far = np.linalg.norm(away, axis=-1)
+        near = (far + length - np.sqrt(np.square(far - length) + (SOFT * length) ** 2)) / 2
+        out[:, number] += (np.minimum(near / np.maximum(far, 1e-9), 1.0) - 1)[:, None] * away
+    return out
+
+
+def _leg_line(
+    puppet: Puppet, number: int, rotation: Turns, position: Float[np.ndarray, "frame joint 3"], wanted: Feet
+) -> tuple[Vectors, float]:
+    """From the hip to where the foot joint would be if the sole were as wanted, and how long that may be."""
+    chain = leg_chain(puppet, number)
+    missed = wanted[:, number] - _foot_at(puppet, number, rotation, position)
+    bones = np.diff(puppet.skeleton.positions[chain], axis=0)
+    length = STRETCH * float(np.linalg.norm(bones, axis=1).sum())
+    if len(chain) == 1:
+        length = float(np.linalg.norm(puppet.feet[number].centre - puppet.skeleton.positions[chain[0]]))
+        return _foot_at(puppet, number, rotation, position) + missed - position[:, chain[0]], length
+    return position[:, chain[-1]] + missed - position[:, chain[0]], length
+
+
+def leg_chain(puppet: Puppet, number: int) -> list[int]:
+    """The joints of a leg from the hip to the one that moves most of the sole."""
+    limb, sole = puppet.rig.legs[number], puppet.feet[number].sole
+    chain = main_chain(puppet.skeleton, limb)
+    return chain[: int(np.argmax(puppet.rig.weights[sole][:, chain].sum(0))) + 1] if sole.size else chain
 
 
 def _foot_at(puppet: Puppet, number: int, rotation: Turns, position: Float[np.ndarray, "frame joint 3"]) -> Vectors:
@@ -50,29 +101,24 @@ def _foot_at(puppet: Puppet, number: int, rotation: Turns, position: Float[np.nd
     return np.stack((mean[:, 0], lowest, mean[:, 2]), -1)
 
 
-def _bend(
-    puppet: Puppet, foot: Foot, rotation: Turns, position: Float[np.ndarray, "frame joint 3"], missed: Vectors, turns: Turns
-) -> None:
-    """One step of the joints above the foot; ``turns`` is changed in place."""
-    leg, parents = foot.leg, puppet.skeleton.parents
-    bending = leg.chain[:-1] or leg.chain
-    end = position[:, leg.foot] if len(leg.chain) > 1 else position[:, leg.foot] + rotation[:, leg.foot] @ (
-        foot.centre - puppet.skeleton.positions[leg.foot]
-    )
-    levers = np.stack([_cross_matrix(end - position[:, joint]) for joint in bending], 1)
+def _step(
+    puppet: Puppet, number: int, chain: list[int], rotation: Turns, position: Float[np.ndarray, "frame joint 3"],
+    missed: Vectors,
+) -> Float[np.ndarray, "frame joint 3"]:  # fmt: skip
+    """How the bends of the joints above the foot (rotation vectors in their parents' axes) should change."""
+    foot, parents = puppet.feet[number], puppet.skeleton.parents
+    bending = chain[:-1] or chain
+    end = position[:, chain[-1]]
+    if len(chain) == 1:
+        end = end + rotation[:, chain[0]] @ (foot.centre - puppet.skeleton.positions[chain[0]])
     above = np.stack([rotation[:, max(parents[joint], 0)] for joint in bending], 1)
-    ready = np.stack([_readiness(leg.normal, joint == leg.hip) for joint in bending])
-    willing = above @ ready @ np.swapaxes(above, -1, -2)
-    # A turn ω about a joint moves the end by ω × lever = leverᵀ× ω.
-    jacobian = np.swapaxes(levers, -1, -2)
-    normal = np.einsum("fjab,fjbc,fjdc->fad", jacobian, willing, jacobian) + DAMPING * np.eye(3)
-    pull = np.linalg.solve(normal, missed[..., None])[..., 0]
-    turn = np.einsum("fjab,fjcb,fc->fja", willing, jacobian, pull)
-    size = np.linalg.norm(turn, axis=-1, keepdims=True)
-    turn *= LARGEST_TURN / np.maximum(size, LARGEST_TURN)
-    for k, joint in enumerate(bending):
-        local = (np.swapaxes(above[:, k], -1, -2) @ turn[:, k, :, None])[..., 0]
-        turns[:, joint] = Rotation.from_rotvec(local).as_matrix() @ turns[:, joint]
+    # A turn ω about a joint moves the end by ω × lever = [lever]×ᵀ ω.
+    levers = np.stack([_cross_matrix(end - position[:, joint]) for joint in bending], 1)
+    jacobian = np.swapaxes(levers, -1, -2) @ above
+    ready = np.stack([_readiness(foot.leg.normal, joint == chain[0]) for joint in bending])
+    normal = np.einsum("fjab,jbc,fjdc->fad", jacobian, ready, jacobian) + DAMPING * np.eye(3)
+    change = np.einsum("jab,fjcb,fc->fja", ready, jacobian, np.linalg.solve(normal, missed[..., None])[..., 0])
+    return change * LARGEST_TURN / np.maximum(np.linalg.norm(change, axis=-1, keepdims=True), LARGEST_TURN)
 
 
 def _readiness(normal: Float[np.ndarray, " 3"], is_hip: bool) -> Float[np.ndarray, "3 3"]:
@@ -81,9 +127,10 @@ def _readiness(normal: Float[np.ndarray, " 3"], is_hip: bool) -> Float[np.ndarra
     return np.eye(3) if is_hip else about + SIDEWAYS * (np.eye(3) - about)
 
 
-def _keep_direction(puppet: Puppet, foot: Foot, rotation: Turns, wanted: Float[np.ndarray, "frame 3 3"], turns: Turns) -> None:
+def _keep_direction(
+    puppet: Puppet, chain: list[int], rotation: Turns, wanted: Float[np.ndarray, "frame 3 3"], turns: Turns
+) -> None:
     """Turn the foot joint against what the joints above it did."""
-    chain = foot.leg.chain
     if len(chain) < 2:
         return
     above = rotation[:, puppet.skeleton.parents[chain[0]]]

@@ -27,8 +27,8 @@ CLEARANCE = 0.045
 """Feet that swing forward are carried at least this high, clear of what counts as contact [ℓ]."""
 STEP = 0.1
 """Two prints farther apart than this have a swing between them [ℓ]."""
-TAKE_OFF = 0.3
-"""Share of a swing in which a foot rises to its clearance, and in which it comes down again."""
+RISE, LEAVE = 0.25, 0.4
+"""Share of a swing in which a foot rises to its clearance, and in which it catches up with its path; the same at its end."""
 
 Seen = Float[np.ndarray, "frame foot 2"]
 """Forward and rightward velocity of feet as seen from the body [ℓ/s]."""
@@ -107,17 +107,21 @@ def _planted_foot(path: Float[np.ndarray, "frame 3"], stances: list[tuple[int, i
     if not stances:
         return np.stack((path[:, 0], np.maximum(path[:, 1], 0.0), path[:, 2]), -1)
     place = [np.array([1.0, 0, 1.0]) * np.median(path[a:b], axis=0) for a, b in stances]
-    shift = np.empty_like(path)
+    out, shift = path.copy(), np.empty_like(path)
     for (a, b), at in zip(stances, place, strict=True):
         shift[a:b] = at - path[a:b]
-    shift[: stances[0][0]] = shift[stances[0][0]]
-    shift[stances[-1][1] :] = shift[stances[-1][1] - 1]
+    (first, _), (_, last) = stances[0], stances[-1]
+    shift[:first], shift[last:] = shift[first], shift[last - 1]
+    out += shift
     for k, ((_, left), (right, _)) in enumerate(zip(stances[:-1], stances[1:], strict=True)):
         u = np.arange(1, right - left + 1) / (right - left + 1)
-        shift[left:right] = shift[left - 1] + ease(u)[:, None] * (shift[right] - shift[left - 1])
+        moved = path[left:right] + shift[left - 1] + ease(u)[:, None] * (shift[right] - shift[left - 1])
         if np.linalg.norm(place[k + 1] - place[k]) > STEP:
-            floor[left:right] = CLEARANCE * ease(np.minimum(u, 1 - u) / TAKE_OFF)
-    out = path + shift
+            floor[left:right] = CLEARANCE * ease(np.minimum(u, 1 - u) / RISE)
+            # Up first, then on: a foot that is still low does not move over the ground yet.
+            moved[:, [0, 2]] += ((1 - ease(u / LEAVE))[:, None] * (place[k] - moved))[:, [0, 2]]
+            moved[:, [0, 2]] += ((1 - ease((1 - u) / LEAVE))[:, None] * (place[k + 1] - moved))[:, [0, 2]]
+        out[left:right] = moved
     out[:, 1] = _smooth_max(out[:, 1], floor)
     return out
 

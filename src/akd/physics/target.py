@@ -21,7 +21,7 @@ from akd.measure.smoothness import in_heading_frame, yaw
 from akd.measure.trace import trace
 from akd.measure.treadmill import STANDING
 from akd.motion import Motion, close_loop, from_joint_quaternions, from_stage_rotations, joint_quaternions, repeat
-from akd.physics.footlock import feet_of, reach
+from akd.physics.footlock import feet_of, overstretch, reach, within_reach
 from akd.physics.stance import Seen, find_stance, foot_levels, ground_line, implied_velocity, planted
 from akd.pose import Pose
 from akd.rig import Rig
@@ -41,9 +41,6 @@ RIGHT_SPEED = 0.1
 """A body whose speed is within this share of what its feet say travels already."""
 EASE = 0.08
 """Time over which the body is moved out of the way of stretched legs [s]."""
-MISSED = 0.003
-"""Feet that miss their place by more than this need the body's help [ℓ]."""
-DROPS = 2
 
 
 @dataclass(frozen=True)
@@ -184,17 +181,11 @@ def _locked(
     turns = turns.copy()
     root = clear_ground(strings, root, turns)
     wanted = planted(feet_of(strings, root, turns), stands)
-    bent = reach(strings, root, turns, wanted)
-    for _ in range(DROPS):
-        above = (feet_of(strings, root, bent) - wanted)[..., 1]
-        need = np.max(above * stands, axis=1)
-        if need.max() < MISSED:
-            break
-        width = max(EASE * fps, 1.0)
-        drop = gaussian_filter1d(maximum_filter1d(need, 2 * int(width) + 1, mode="nearest"), width, mode="nearest")
-        root = root - drop[:, None] * UP
-        bent = reach(strings, root, turns, wanted)
-    return root, bent
+    need = np.max(np.where(stands, overstretch(strings, root, turns, wanted), 0.0), axis=1)
+    width = max(EASE * fps, 1.0)
+    drop = gaussian_filter1d(maximum_filter1d(need, 2 * round(width) + 1, mode="nearest"), width, mode="nearest")
+    root = root - drop[:, None] * UP
+    return root, reach(strings, root, turns, within_reach(strings, root, turns, wanted))
 
 
 def _notes(given: np.ndarray, raised: float, strings: Puppet, stands: np.ndarray) -> tuple[str, ...]:
