@@ -1,0 +1,138 @@
+"""The simulation as a function of torch tensors: a start and controls in, states over time out, gradients back."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from akd.errors import AkdError
+from akd.physics.body import Body
+from akd.physics.engine import Engine
+from akd.physics.settings import PhysicsSettings, constants
+from akd.physics.state import State
+from akd.physics.twin import up_in_root
+
+
+@dataclass(frozen=True, eq=False)
+class Rollout:
+    """A simulated motion, step by step."""
+
+    states: State
+    """Before every step and after the last: the first axis has one more than there are steps."""
+    targets: Float[Tensor, "step *batch link 3"]
+    """The angles that the controllers aimed at in every step [rad]."""
+    substeps: int
+    """Steps per frame."""
+
+    @property
+    def frames(self) -> State:
+        """The states at the frames."""
+        return self.states[:: self.substeps]
+
+
+def simulate(
+    body: Body,
+    start: State,
+    controls: Float[Tensor, "time *batch link 3"],
+    settings: PhysicsSettings,
+    fps: float,
+    *,
+    every: Literal["frame", "substep"] = "frame",
+) -> Rollout:
+    """Let a body move for as long as there are controls. Differentiable in the start and in the controls.
+
+    ``controls`` are the controllers' target angles: at every frame, the first one included, with straight lines in between,
+    or for every substep. Row 0 (the root) is not used. Batch axes are samples that do not feel each other.
+    """
+    targets = between_frames(controls, settings.substeps) if every == "frame" else controls
+    batch = start.position.shape[:-1]
+    if targets.shape[1:] != (*batch, body.link_count, 3):
+        raise AkdError(
+            f"Controls of shape {tuple(controls.shape)} do not fit a start of shape {tuple(batch)} and {body.link_count} links."
+        )
+    flat = [part.reshape(-1, *part.shape[len(batch) :]).contiguous() for part in start]
+    flat_targets = targets.reshape(len(targets), -1, body.link_count, 3).contiguous()
+    parts = _Simulation.apply(body, settings, fps, flat_targets, *flat)
+    states = State(*(part.reshape(len(part), *batch, *part.shape[2:]) for part in parts))
+    return Rollout(states, targets, settings.substeps)
+
+
+def between_frames(controls: Float[Tensor, "frame *rest"], substeps: int) -> Float[Tensor, "step *rest"]:
+    """Values at the end of every substep, on straight lines between those at the frames."""
+    u = torch.arange(1, substeps + 1, dtype=controls.dtype, device=controls.device) / substeps
+    u = u.reshape(-1, *[1] * (controls.ndim - 1))
+    return (controls[:-1, None] + u * (controls[1:, None] - controls[:-1, None])).flatten(0, 1)
+
+
+class _Simulation(torch.autograd.Function):
+    """Targets and the six parts of the start → the six parts of the trajectory, one sample axis."""
+
+    @staticmethod
+    def forward(ctx, body: Body, settings: PhysicsSettings, fps: float, targets: Tensor, *start: Tensor):
+        engine = Engine(body, constants(body, settings, fps), targets, targets.shape[1], settings.chunk)
+        at = [part.new_empty(len(targets) + 1, *part.shape) for part in start]
+        for trajectory, part in zip(at, start, strict=True):
+            trajectory[0] = part
+        up = up_in_root(State(*start)).contiguous()
+        engine.forward(up, at, targets)
+        _check(body, settings, State(*at))
+        ctx.save_for_backward(targets, up, *at)
+        ctx.engine, ctx.settings = engine, settings
+        return tuple(at)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, *d_out: Tensor):
+        targets, up, *at = ctx.saved_tensors
+        settings: PhysicsSettings = ctx.settings
+        d_at = [torch.zeros_like(part) if d is None else d.clone(memory_format=torch.contiguous_format)
+                for part, d in zip(at, d_out, strict=True)]  # fmt: skip
+        d_targets = torch.zeros_like(targets)
+
+        def between_chunks(step: int) -> None:
+            here = [d[step] for d in d_at]
+            _check_gradient(ctx.engine.body, settings, here, step)
+            if settings.clip_mode == "chunk" and step > 0:
+                _clip(here, settings.clip)
+
+        ctx.engine.backward(up, at, targets, d_at, d_targets, between_chunks)
+        d_start = [d[0] for d in d_at]
+        if settings.clip_mode == "global":
+            _clip([d_targets.transpose(0, 1), *d_start], settings.clip)
+        return (None, None, None, d_targets, *d_start)
+
+
+def _clip(parts: list[Tensor], limit: float) -> None:
+    """Shorten, in place and for each sample for itself, the vector made of all parts."""
+    squared = torch.stack([part.flatten(1).square().sum(1) for part in parts]).sum(0)
+    scale = (limit / squared.sqrt().clamp(min=1e-12)).clamp(max=1)
+    for part in parts:
+        part.mul_(scale.reshape(-1, *[1] * (part.ndim - 1)))
+
+
+def _check(body: Body, settings: PhysicsSettings, states: State) -> None:
+    """Stop at the first number that is not finite and say where it is."""
+    if all(bool(torch.isfinite(part[-1]).all()) for part in states):  # what is lost once stays lost
+        return
+    bad = ~torch.isfinite(states.angles + states.rates).all(-1)
+    bad[..., 0] |= ~torch.isfinite(states.position + states.velocity + states.spin).all(-1)
+    step = int(bad.flatten(1).any(1).nonzero()[0])
+    link = int(bad[step].reshape(-1, body.link_count).any(0).nonzero()[0])
+    raise AkdError(
+        f"The simulation came apart in frame {(step - 1) // settings.substeps} at bone {body.names[link]}:"
+        f" use more substeps than {settings.substeps} or targets that move less abruptly."
+    )
+
+
+def _check_gradient(body: Body, settings: PhysicsSettings, parts: list[Tensor], step: int) -> None:
+    """The same for what flows back."""
+    if all(bool(torch.isfinite(part).all()) for part in parts):
+        return
+    bad = ~torch.isfinite(parts[2] + parts[5]).all(-1).all(0)
+    link = int(bad.nonzero()[0]) if bad.any() else 0
+    raise AkdError(
+        f"The gradient is not finite at frame {step // settings.substeps}, bone {body.names[link]}: use a smaller chunk than"
+        f" {settings.chunk} steps, a smaller clip than {settings.clip}, or more substeps."
+    )
