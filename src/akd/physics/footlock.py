@@ -6,6 +6,7 @@ frames are solved at once. The foot keeps its direction on the stage, so toes ro
 
 import numpy as np
 from jaxtyping import Float
+from scipy.ndimage import gaussian_filter1d
 from scipy.spatial.transform import Rotation
 
 from akd.creatures.kinematics import Turns, Vectors, skinned, stage_turns
@@ -13,12 +14,14 @@ from akd.creatures.leg import main_chain
 from akd.creatures.puppet import Puppet
 from akd.measure.contact import Feet
 
-STEPS = 12
+STEPS, POLISH, SMOOTH = 14, 3, 1.0
+"""Gauss–Newton steps; until the last few the bends are smoothed over so many frames, so that a leg that is nearly straight
+does not bend one way in one frame and the other way in the next."""
 DAMPING = 1e-3
 """λ: how much reach a leg gives up for not bending, against its squared lever arms [ℓ²]."""
 LARGEST_TURN = 0.25
 """No joint turns further than this in one step [rad]."""
-STRETCH, SOFT = 0.99, 0.01
+STRETCH, SOFT = 0.98, 0.02
 """Legs are straightened to this share of their length, and approach it gently over this one."""
 SIDEWAYS = 0.1
 """How readily hinges give way across their own axis, compared with about it."""
@@ -36,11 +39,13 @@ def reach(puppet: Puppet, root: Vectors, turns: Turns, wanted: Feet) -> Turns:
     original, _ = stage_turns(skeleton, root, turns)
     chains = [leg_chain(puppet, number) for number in range(len(puppet.feet))]
     bends = [np.zeros((len(root), len(chain[:-1] or chain), 3)) for chain in chains]
-    for _ in range(STEPS):
+    for step in range(STEPS):
         rotation, position = stage_turns(skeleton, root, bent)
         for number, (chain, bend) in enumerate(zip(chains, bends, strict=True)):
             missed = wanted[:, number] - _foot_at(puppet, number, rotation, position)
             bend += _step(puppet, number, chain, rotation, position, missed)
+            if step < STEPS - POLISH:
+                bend[:] = gaussian_filter1d(bend, SMOOTH, axis=0, mode="nearest")
             for k in range(bend.shape[1]):
                 bent[:, chain[k]] = Rotation.from_rotvec(bend[:, k]).as_matrix() @ turns[:, chain[k]]
             _keep_direction(puppet, chain, rotation, original[:, chain[-1]], bent)
