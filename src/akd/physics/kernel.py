@@ -4,8 +4,9 @@ The equations and their names are those of ``twin``. What is different is for Wa
 - Everything a step computes goes into arrays indexed by step and link, and every cell is written once. A parent collects
   its children by a running sum over siblings (``first_child``, ``next_sibling``) instead of accumulating in place; where
   there is none, these point at one more column of the arrays, which stays zero.
-- A local variable that is changed in place (``+=``) must not have been used before: its adjoint would see the new value.
-- The three passes over the links are functions whose replay does nothing: the arrays still hold what the forward launch
+- What a loop sums up is not known to the adjoint of the lines after it, and a variable that is changed in place (``+=``)
+  must not have been used before. So ``touch`` sums and stores, and does nothing else.
+- The passes over the links are functions whose replay does nothing: the arrays still hold what the forward launch
   wrote, so a backward launch need not compute the step again before differentiating it.
 """
 
@@ -99,6 +100,11 @@ def kernels(double: bool) -> Kernels:
         M: wp.array3d(dtype=mat)
         n: wp.array3d(dtype=vec)
         f: wp.array3d(dtype=vec)
+        ground_J: wp.array3d(dtype=mat)
+        ground_H: wp.array3d(dtype=mat)
+        ground_M: wp.array3d(dtype=mat)
+        ground_n: wp.array3d(dtype=vec)
+        ground_f: wp.array3d(dtype=vec)
         inverse: wp.array3d(dtype=mat)
         torque: wp.array3d(dtype=vec)
         felt_J: wp.array3d(dtype=mat)
@@ -156,31 +162,22 @@ def kernels(double: bool) -> Kernels:
             work.drift[k, b, i] = wp.cross(spin, relative) + wp.cross(first, second) + wp.cross(first + second, third)
 
     @wp.func
-    def gather(
-        model: Model, world: World, at: Trajectory, target: wp.array3d(dtype=vec), work: Work, s: int, k: int, b: int, i: int
-    ):
-        """Twin: ``_rigid``, ``_touching``, ``_controller``, ``_solve_joint``, ``_through_joint``."""
+    def touch(model: Model, world: World, work: Work, k: int, b: int, i: int):
+        """Twin: ``_touching``."""
         rotation = work.rotation[k, b, i]
         position = work.position[k, b, i]
         velocity = work.velocity[k, b, i]
         spin = work.spin[k, b, i]
-        mass = model.mass[i]
-        com = rotation * model.com[i]
-        about_com = rotation * model.inertia[i] * wp.transpose(rotation)
-        across = wp.skew(com)
-        one, zero = real(1.0), real(0.0)
-        weight = mass * (wp.cross(spin, wp.cross(spin, com)) + vec(zero, world.gravity, zero))
-        own = mat(mass, zero, zero, zero, mass, zero, zero, zero, mass)
-
-        ground_J, ground_H, ground_M = mat(), mat(), mat()
-        ground_n, ground_f = vec(), vec()
         reach = model.reach[i]
+        zero = real(0.0)
+        J, H, M = mat(), mat(), mat()
+        n, f = vec(), vec()
         if position[1] < reach + world.step * (wp.length(velocity) + wp.length(spin) * reach):
             for p in range(model.point_start[i], model.point_start[i + 1]):
                 arm = rotation * model.points[p]
                 speed = velocity + wp.cross(spin, arm)
                 depth = -position[1] - arm[1] - world.step * speed[1]
-                eager = one - world.ground_damping * speed[1]
+                eager = real(1.0) - world.ground_damping * speed[1]
                 if depth > zero and eager > zero:
                     normal = world.ground_stiffness * depth * eager
                     give = world.step * world.ground_stiffness * (world.step * eager + world.ground_damping * depth)
@@ -190,18 +187,37 @@ def kernels(double: bool) -> Kernels:
                     force = vec(-drag * speed[0], normal, -drag * speed[2]) - G * wp.cross(spin, wp.cross(spin, arm))
                     r = wp.skew(arm)
                     rG = r * G
-                    ground_J -= rG * r
-                    ground_H += rG
-                    ground_M += G
-                    ground_n -= wp.cross(arm, force)
-                    ground_f -= force
+                    J -= rG * r
+                    H += rG
+                    M += G
+                    n -= wp.cross(arm, force)
+                    f -= force
+        work.ground_J[k, b, i] = J
+        work.ground_H[k, b, i] = H
+        work.ground_M[k, b, i] = M
+        work.ground_n[k, b, i] = n
+        work.ground_f[k, b, i] = f
 
+    @wp.func
+    def gather(
+        model: Model, world: World, at: Trajectory, target: wp.array3d(dtype=vec), work: Work, s: int, k: int, b: int, i: int
+    ):
+        """Twin: ``_rigid``, ``_controller``, ``_solve_joint``, ``_through_joint``."""
+        rotation = work.rotation[k, b, i]
+        spin = work.spin[k, b, i]
+        mass = model.mass[i]
+        com = rotation * model.com[i]
+        about_com = rotation * model.inertia[i] * wp.transpose(rotation)
+        across = wp.skew(com)
+        zero = real(0.0)
+        weight = mass * (wp.cross(spin, wp.cross(spin, com)) + vec(zero, world.gravity, zero))
+        own = mat(mass, zero, zero, zero, mass, zero, zero, zero, mass)
         child = model.first_child[i]
-        J = about_com - mass * (across * across) + ground_J + work.felt_J[k, b, child]
-        H = mass * across + ground_H + work.felt_H[k, b, child]
-        M = own + ground_M + work.felt_M[k, b, child]
-        n = wp.cross(spin, about_com * spin) + wp.cross(com, weight) + ground_n + work.felt_n[k, b, child]
-        f = weight + ground_f + work.felt_f[k, b, child]
+        J = about_com - mass * (across * across) + work.ground_J[k, b, i] + work.felt_J[k, b, child]
+        H = mass * across + work.ground_H[k, b, i] + work.felt_H[k, b, child]
+        M = own + work.ground_M[k, b, i] + work.felt_M[k, b, child]
+        n = wp.cross(spin, about_com * spin) + wp.cross(com, weight) + work.ground_n[k, b, i] + work.felt_n[k, b, child]
+        f = weight + work.ground_f[k, b, i] + work.felt_f[k, b, child]
         work.J[k, b, i] = J
         work.H[k, b, i] = H
         work.n[k, b, i] = n
@@ -301,6 +317,10 @@ def kernels(double: bool) -> Kernels:
     def keep_place(model: Model, at: Trajectory, work: Work, s: int, k: int, b: int, i: int):
         pass
 
+    @wp.func_replay(touch)
+    def keep_touch(model: Model, world: World, work: Work, k: int, b: int, i: int):
+        pass
+
     @wp.func_replay(gather)
     def keep_gather(
         model: Model, world: World, at: Trajectory, target: wp.array3d(dtype=vec), work: Work, s: int, k: int, b: int, i: int
@@ -322,6 +342,7 @@ def kernels(double: bool) -> Kernels:
         for k in range(count):
             for i in range(link_count):
                 place(model, at, work, start + k, k, b, i)
+                touch(model, world, work, k, b, i)
             for i in range(link_count):
                 gather(model, world, at, target, work, start + k, k, b, link_count - 1 - i)
             for i in range(link_count):
