@@ -84,11 +84,9 @@ def _tail(middle: list[Line], head: Line, legs: list[Pair], volume: Volume) -> L
     thighs = min((float(np.mean(p.points[len(p.points) // 3 : 2 * len(p.points) // 3, 0])) for p in legs), default=hips[0])
     found = []
     for line in middle:
-        tip = line.points[-1]
-        along = np.flatnonzero(cKDTree(head.points).query(line.points)[0] < 1.5 * volume.step)
-        parting = line.points[along[-1]] if len(along) else line.points[0]
-        near_hips = np.linalg.norm(parting - hips) < np.linalg.norm(parting - head.points[-1])
-        if near_hips and tip[0] < min(thighs, hips[0]) - BEHIND * volume.size:
+        distance, place = cKDTree(head.points).query(line.points)
+        shared = place[distance < 1.5 * volume.step].max(initial=0)  # hair hangs off the head, a tail does not
+        if shared < 0.5 * len(head.points) and line.points[-1, 0] < min(thighs, hips[0]) - BEHIND * volume.size:
             found.append(line)
     return min(found, key=lambda line: line.points[-1, 0], default=None)
 

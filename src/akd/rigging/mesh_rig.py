@@ -15,7 +15,7 @@ from akd.mesh import Mesh
 from akd.rig import FileRig, Rig
 from akd.rigging.joints import JointList, place_joints
 from akd.rigging.layout import SHORT_TAIL, Layout, lay_out
-from akd.rigging.pairs import ON_GROUND
+from akd.rigging.pairs import OFF_PLANE, ON_GROUND
 from akd.rigging.surface import weld
 from akd.rigging.volume import SHORTEST, Line, Volume, find_paths, middle_lines, solid_volume
 from akd.rigging.weights import heat_weights
@@ -89,15 +89,24 @@ def _stance(
         low = volume.floor + ON_GROUND * volume.height
         feet = [chain for chain in _chains(lines) if turned.joints[chain[-1], 1] < low]
         votes = forward_votes(turned, [(leg[-6:], leg[-6:]) for leg in feet], None, None)
-        if len(feet) > 4:
-            votes += 2.0 * _abdomen(turned, [leg[-1] for leg in feet])
+        tips = turned.joints[[chain[-1] for chain in _chains(lines)]]
+        votes += _many_legs(turned, tips, np.array([line.reach for line in lines]), low)
         ahead = ahead if votes >= 0 else -ahead
     return facing_matrix(ahead, centre), asymmetry, abs(votes)
 
 
-def _abdomen(body: Body, feet: list[int]) -> float:
-    """Insects and spiders carry most of their flesh behind the middle of their feet."""
-    return float(np.clip((body.joints[feet, 0].mean() - body.vertices[:, 0].mean()) / (0.03 * body.size), -1, 1))
+def _many_legs(body: Body, tips: Float[np.ndarray, "tip 3"], reach: Float[np.ndarray, " tip"], low: float) -> float:
+    """Votes of bodies on four legs or more: what sticks out most above the ground are ears, horns and feelers, in front of
+    the legs. Six legs or more carry most of the flesh behind them."""
+    aside, grounded = np.abs(tips[:, 2]) > OFF_PLANE * body.size, tips[:, 1] < low
+    feet, free, out = tips[aside & grounded, 0], tips[aside & ~grounded, 0], reach[aside & ~grounded] ** 2
+    stances = 1 + int((np.diff(np.sort(feet)) > 0.08 * body.size).sum()) if len(feet) else 0
+    if stances < 2:
+        return 0.0
+    votes = 2.0 * np.clip((free @ out / out.sum() - feet.mean()) / (0.1 * body.size), -1, 1) if len(free) else 0.0
+    if stances > 2:
+        votes += np.clip((feet.mean() - body.vertices[:, 0].mean()) / (0.03 * body.size), -1, 1)
+    return float(votes)
 
 
 def _chains(lines: list[Line]) -> list[list[int]]:
@@ -106,16 +115,17 @@ def _chains(lines: list[Line]) -> list[list[int]]:
 
 
 def _sketch(volume: Volume, lines: list[Line]) -> Body:
-    """The lines as a crude skeleton, for questions that anatomy can answer already. Its flesh are the voxels, so that it does
-    not matter where an artist put many vertices and where few."""
+    """The lines as a crude skeleton, for questions that anatomy can answer already. Its skin are the outer voxels, so that it
+    does not matter where an artist put many vertices and where few."""
     joints = [lines[0].points[0]]
     parents = [-1]
     for line in lines:
         for j, at in enumerate(np.linspace(0, len(line.points) - 1, 13)[1:].astype(int)):
             parents.append(len(joints) - 1 if j else 0)
             joints.append(line.points[at])
-    owner = cKDTree(np.array(joints)).query(volume.centers)[1]
-    return Body(tuple(f"j{i}" for i in range(len(joints))), np.array(parents), np.array(joints), volume.centers, owner)
+    skin = volume.centers[volume.depth < 1.5 * volume.step]
+    owner = cKDTree(np.array(joints)).query(skin)[1]
+    return Body(tuple(f"j{i}" for i in range(len(joints))), np.array(parents), np.array(joints), skin, owner)
 
 
 def _doubts(layout: Layout, joints: JointList, asymmetry: float, sure: float) -> list[str]:

@@ -21,6 +21,8 @@ OFF_PLANE = 0.04
 """Tips nearer to the symmetry plane than this are in the middle [size] ..."""
 NARROW = 0.012
 """... unless they stand on the ground, where the feet of narrow bodies are as near as this."""
+SWAY = 0.1
+"""A tail's tip may be held this far aside [size]."""
 ON_GROUND = 0.1
 """A pair whose tips are this near to the ground are legs [height]."""
 OWN_WAY = 0.5
@@ -28,8 +30,10 @@ OWN_WAY = 0.5
 SHORT_LIMB = 0.12
 """Shorter pairs that do not reach the ground are ears or horns [size]."""
 SECOND_LIMB = 0.3
-"""Who stands on four legs or more has other limbs only if they are this long [size]: shorter ones are ears, horns, feelers."""
-NECK = 0.7
+"""Who stands on four legs or more has other limbs only if they are this long [size] ..."""
+BEFORE = 0.05
+"""... and leave the trunk no farther in front of the legs than this [length of the trunk]: others are ears, horns, feelers."""
+NECK = 0.85
 """A neck is thinner than this share of the trunk below and of the head above it."""
 BROAD, THIN = 0.4, 0.35
 """A wing is broader than this share of its length, and thinner than this share of its breadth."""
@@ -61,6 +65,7 @@ def pair_up(lines: list[Line], volume: Volume, shortest: float) -> tuple[list[Pa
     tips = np.array([line.points[-1] for line in lines])
     low = volume.floor + ON_GROUND * volume.height
     aside = np.abs(tips[:, 2]) > np.where(tips[:, 1] < low, NARROW, OFF_PLANE) * volume.size
+    aside &= ~np.array([_crosses_plane(line, volume) for line in lines])
     middle = [line for line, off in zip(lines, aside, strict=True) if not off]
     aside &= np.array([line.reach > shortest * volume.size for line in lines])
     right, left = (np.flatnonzero(aside & (sign * tips[:, 2] > 0)).tolist() for sign in (1, -1))
@@ -77,6 +82,13 @@ def pair_up(lines: list[Line], volume: Volume, shortest: float) -> tuple[list[Pa
             found.append(evenly(lines[i])[0] * (FLIP if i in left else 1))
     pairs = [Pair(points, "leg" if points[-1, 1] < low else "arm") for points in found]
     return pairs, middle, int(aside.sum()) - len(used)
+
+
+def _crosses_plane(line: Line, volume: Volume) -> bool:
+    """Is a tip near the plane that of a tail held aside? Then there is flesh all the way to its mirror image."""
+    tip = line.points[-min(4, len(line.points))]
+    way = tip * (1, 1, 0) + np.linspace(-1, 1, 9)[:, None] * (0, 0, tip[2])
+    return bool(abs(tip[2]) < SWAY * volume.size and volume.holds(way, 1.0).all())
 
 
 def evenly(line: Line) -> tuple[Float[np.ndarray, "place 3"], Float[np.ndarray, " place"]]:
@@ -100,22 +112,24 @@ def leave_trunk(pair: Pair, trunk: Float[np.ndarray, "place 3"], depth: Float[np
 def limbs_among(pairs: list[Pair], depth: Float[np.ndarray, " place"], volume: Volume) -> list[Pair]:
     """The pairs that are limbs of their own: no toes and fingers, no ribs of a wing, nothing that grows on a head."""
     shoulders = max((p.attached for p in pairs if p.is_leg), default=0)
-    many = sum(p.is_leg for p in pairs) > 1
-    neck = _neck(depth, shoulders)
-    face = 0.6 * (len(depth) - shoulders) + shoulders
-    kept: list[Pair] = []
+    stems: list[Pair] = []
     for pair in sorted(pairs, key=lambda p: -p.length):
-        if any(_one_limb(pair, other, volume) for other in kept):
-            continue
-        short = SECOND_LIMB if many else 3 * SHORT_LIMB if pair.attached > face else SHORT_LIMB
-        if pair.is_leg or (pair.attached <= neck and pair.length > short * volume.size):
-            kept.append(pair)
-    return _with_wings(kept, volume)
+        if not any(_one_limb(pair, other, volume) for other in stems):
+            stems.append(pair)
+    many = sum(p.is_leg for p in stems) > 1
+    neck = shoulders + BEFORE * len(depth) if many else _neck(depth, shoulders)
+    face = 0.6 * (len(depth) - shoulders) + shoulders
+    least = lambda p: SECOND_LIMB if many else 3 * SHORT_LIMB if p.attached > face else SHORT_LIMB  # noqa: E731
+    kept = [p for p in stems if p.is_leg or (p.attached <= neck and p.length > least(p) * volume.size)]
+    kept = _with_wings(kept, volume)
+    return [p for p in kept if p.kind != "arm" or sum(q.is_leg for q in kept) < 3]  # insects have feelers, and no arms
 
 
 def _one_limb(pair: Pair, longer: Pair, volume: Volume) -> bool:
     """Does a pair run along another, or is there flesh between them?"""
-    if np.mean(cKDTree(longer.points).query(pair.points)[0] < 0.03 * volume.size) > OWN_WAY:
+    distance, nearest = cKDTree(longer.points).query(pair.points)
+    girth = volume.depth[volume.tree.query(longer.points)[1]][nearest]
+    if np.mean(distance < np.maximum(0.03 * volume.size, 1.5 * girth)) > OWN_WAY:
         return True
     if pair.is_leg != longer.is_leg:
         return False
@@ -126,13 +140,15 @@ def _one_limb(pair: Pair, longer: Pair, volume: Volume) -> bool:
 
 
 def _neck(depth: Float[np.ndarray, " place"], shoulders: int) -> int:
-    """The narrow place between trunk and head; the end of the trunk where there is none to be seen."""
-    low, high = shoulders + (len(depth) - shoulders) // 4, len(depth) - 4
-    if high <= low:
+    """The last narrow place between trunk and head; the end of the trunk where there is none to be seen."""
+    girth = np.convolve(np.pad(depth[shoulders:], 2, mode="edge"), np.ones(5) / 5, mode="valid")
+    below, above = np.maximum.accumulate(girth), np.maximum.accumulate(girth[::-1])[::-1]
+    narrowness = (np.minimum(below, above) / girth)[: max(len(girth) - 4, 0)]  # the last places are the tip
+    narrow = np.flatnonzero(narrowness >= max(1 / NECK, 0.8 * narrowness.max(initial=0)))
+    if not len(narrow):
         return len(depth)
-    neck = low + int(np.argmin(depth[low:high]))
-    narrow = depth[neck] < NECK * min(depth[shoulders : neck + 1].max(), depth[neck:].max())
-    return neck if narrow else len(depth)
+    last = np.split(narrow, np.flatnonzero(np.diff(narrow) > 1) + 1)[-1]
+    return shoulders + int(last[np.argmax(narrowness[last])])
 
 
 def _with_wings(pairs: list[Pair], volume: Volume) -> list[Pair]:
