@@ -29,7 +29,8 @@ ARTISTS = (
     ("cesium_man/CesiumMan.glb", "clip0"), ("q_trex/Trex.glb", "Armature|TRex_Walk"),
     ("q_knight/KnightCharacter.glb", "HumanArmature|Walking"), ("q_horse/Horse.glb", "AnimalArmature|Walk"),
     ("fox_khronos/Fox.glb", "Walk"), ("q_wolf/Wolf.glb", "AnimalArmature|Gallop"), ("q_horse/Horse.glb", "AnimalArmature|Gallop"),
-    ("q_trex/Trex.glb", "Armature|TRex_Run"), ("fox_khronos/Fox.glb", "Run"), ("q_knight/KnightCharacter.glb", "HumanArmature|Run"),
+    ("q_trex/Trex.glb", "Armature|TRex_Run"), ("fox_khronos/Fox.glb", "Run"),
+    ("q_knight/KnightCharacter.glb", "HumanArmature|Run"),
 )  # fmt: skip
 SPOILT = (("dog", "walk"), ("human", "walk"), ("spider", "walk"))
 COLUMNS = ("penetration_max", "float_height", "skating_ratio", "slide", "jerk")

@@ -113,8 +113,9 @@ def _links(world: xml.Element, rig: Rig, body: Body, units: _Units) -> list[xml.
         element = xml.SubElement(world if parent < 0 else out[parent], "body", name=name, pos=_place(place, units))
         if parent < 0:
             xml.SubElement(element, "freejoint", name="root")
-        for axis in range(3 * (parent >= 0)):
-            xml.SubElement(element, "joint", name=f"{name}.{'xyz'[axis]}", axis=_text(R_mujoco_stage @ body.frames[link][:, axis]))
+        else:
+            for letter, axis in zip("xyz", body.frames[link].T, strict=True):
+                xml.SubElement(element, "joint", name=f"{name}.{letter}", axis=_text(R_mujoco_stage @ axis))
         _inertial(element, body, link, units)
         for joint in np.flatnonzero(body.link_of_joint == link):
             at = cuboids.center[joint] - rig.skeleton.positions[body.joints[link]]

@@ -46,8 +46,8 @@ class Objective:
         posed = forward_kinematics(self.skeleton, pose)
         here = Posed(posed.rotation[1:], posed.position[1:])
         wanted = Posed(self.target.rotation[at[1:]], self.target.position[at[1:]])
-        apart = _sum_of_means(here.position[..., self.links, :] - wanted.position[..., self.links, :], 1)
-        apart = apart + self.turn * _sum_of_means(here.rotation[..., self.links, :, :] - wanted.rotation[..., self.links, :, :], 2)
+        apart = _sum_of_means((here.position - wanted.position)[..., self.links, :], 1)
+        apart = apart + self.turn * _sum_of_means((here.rotation - wanted.rotation)[..., self.links, :, :], 2)
         if self.feet:
             missed = _carried(here, self.sole_joint, self.sole_offset) - self.sole_target[at[1:]]
             apart = apart + self.feet * self.leg_count / len(self.sole_joint) * _sum_of_means(missed, 1)

@@ -3,6 +3,8 @@
 ``feet`` is frame × foot × (x, height, z) as in ``measure.contact``.
 """
 
+from itertools import pairwise
+
 import numpy as np
 from jaxtyping import Bool, Float
 from scipy.ndimage import gaussian_filter1d, percentile_filter
@@ -78,10 +80,10 @@ def find_stance(feet: Feet, seen: Seen, velocity: Float[np.ndarray, " 2"], fps: 
     shortest = max(round(SHORTEST * fps), 1)
     for foot in range(feet.shape[1]):
         for start, end in stretches(~stands[:, foot]):
-            if end - start <= shortest and low[start:end, foot].all() and 0 < start and end < len(stands):
+            if end - start <= shortest and low[start:end, foot].all() and start > 0 and end < len(stands):
                 stands[start:end, foot] = True
         for start, end in stretches(stands[:, foot]):
-            if end - start <= shortest and 0 < start and end < len(stands):
+            if end - start <= shortest and start > 0 and end < len(stands):
                 stands[start:end, foot] = False
     return stands
 
@@ -113,7 +115,7 @@ def _planted_foot(path: Float[np.ndarray, "frame 3"], stances: list[tuple[int, i
     (first, _), (_, last) = stances[0], stances[-1]
     shift[:first], shift[last:] = shift[first], shift[last - 1]
     out += shift
-    for k, ((_, left), (right, _)) in enumerate(zip(stances[:-1], stances[1:], strict=True)):
+    for k, ((_, left), (right, _)) in enumerate(pairwise(stances)):
         u = np.arange(1, right - left + 1) / (right - left + 1)
         moved = path[left:right] + shift[left - 1] + ease(u)[:, None] * (shift[right] - shift[left - 1])
         if np.linalg.norm(place[k + 1] - place[k]) > STEP:

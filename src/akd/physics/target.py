@@ -165,13 +165,15 @@ def _travelling(root: Vectors, walk: _Walk, fps: float) -> tuple[Vectors, Float[
     than a few per cent is left to them.
     """
     implied = implied_velocity(walk.feet[..., 1], walk.seen)
-    if implied is None or np.linalg.norm(implied - walk.velocity) < max(STANDING, RIGHT_SPEED * np.linalg.norm(implied)):
+    if implied is None:
         return root, np.zeros(3)
-    (x, z) = given = implied - walk.velocity
+    x, z = implied - walk.velocity
+    if np.hypot(x, z) < max(STANDING, RIGHT_SPEED * float(np.linalg.norm(implied))):
+        return root, np.zeros(3)
     cos, sin = np.cos(walk.heading), np.sin(walk.heading)
     steps = np.stack((cos * x + sin * z, 0 * cos, cos * z - sin * x), -1) / fps
     way = np.concatenate((np.zeros((1, 3)), np.cumsum((steps[1:] + steps[:-1]) / 2, axis=0)))
-    return root + way, np.array([given[0], 0.0, given[1]])
+    return root + way, np.array([x, 0.0, z])
 
 
 def _locked(

@@ -27,9 +27,9 @@ from akd.physics.settings import PhysicsSettings, constants
 from akd.physics.simulate import Rollout, between_frames, simulate
 from akd.physics.state import State, pose_of, state_at_rest, with_velocity
 from akd.physics.target import Target, TargetSettings, prepare
+from akd.physics.twin import up_in_root, upright_torque
 from akd.pose import Pose
 from akd.rig import Rig
-from akd.rotations import quaternion_to_matrix
 
 FAILED = 0.15
 """A whole clip tracked worse than this has fallen over or lost its way [ℓ]."""
@@ -210,7 +210,7 @@ class _Search:
         value = float(loss.detach())
         self.losses.append(value)
         if window == frames and value < self.best.loss:
-            kept = Rollout(rollout.states.detach()[:, 0], rollout.targets.detach()[:, 0], rollout.substeps)
+            kept = replace(rollout, states=rollout.states.detach()[:, 0], targets=rollout.targets.detach()[:, 0])
             self.best = _Best(value, error, self.controls.detach().clone(), start.detach()[0], kept)
         return loss
 
@@ -248,22 +248,19 @@ def _substeps(at: Tensor, substeps: int) -> Tensor:
     return (at[:-1, None] * substeps + torch.arange(substeps)[:, None]).flatten(0, 1)
 
 
-def applied_torques(body: Body, rollout: Rollout, physics: PhysicsSettings, fps: float) -> Float[np.ndarray, "step link 3"]:
+def applied_torques(rollout: Rollout) -> Float[np.ndarray, "step link 3"]:
     """What the controllers exert at the end of every step [m g ℓ]."""
-    c, after = constants(body, physics, fps), rollout.states[1:]
+    c, after = rollout.constants, rollout.states[1:]
     torque = c.stiffness * (rollout.targets - after.angles) - c.damping * after.rates
     torque[:, 0] = 0
     return (torque / c.gravity).numpy()
 
 
-def virtual_torques(body: Body, rollout: Rollout, physics: PhysicsSettings, fps: float) -> Float[np.ndarray, "step 3"]:
+def virtual_torques(rollout: Rollout) -> Float[np.ndarray, "step 3"]:
     """The torque that keeps the root's up direction up [m g ℓ]."""
-    c, after = constants(body, physics, fps), rollout.states[1:]
-    turns = quaternion_to_matrix(rollout.states.rotation)
-    up = torch.tensor((0.0, 1.0, 0.0)).to(turns)
-    tilted = turns[1:] @ (turns[0].T @ up)
-    level = after.spin * torch.tensor((1.0, 0.0, 1.0)).to(turns)
-    return ((c.upright * torch.linalg.cross(tilted, up.expand_as(tilted)) - c.upright_damping * level) / c.gravity).numpy()
+    states, c = rollout.states, rollout.constants
+    up = up_in_root(states[0]).expand_as(states.spin[1:])
+    return (upright_torque(states.rotation[:-1], states.spin[1:], up, c) / c.gravity).numpy()
 
 
 def _result(rig: Rig, motion: Motion, target: Target, search: _Search, seconds: float, from_file: bool) -> TrackResult:
@@ -271,8 +268,7 @@ def _result(rig: Rig, motion: Motion, target: Target, search: _Search, seconds: 
     assert best.rollout is not None
     simulated = Motion(pose_of(body, best.rollout.frames, search.pose.angles), fps)
     seen, wanted = trace(rig, simulated), trace(rig, target.motion)
-    torques = applied_torques(body, best.rollout, search.physics, fps)
-    upright = virtual_torques(body, best.rollout, search.physics, fps)
+    torques, upright = applied_torques(best.rollout), virtual_torques(best.rollout)
     speeds = best.rollout.states.rates[1:].flatten(1).numpy()
     return TrackResult(
         motion=simulated, target=target, body=body, physics=search.physics, controls=best.controls.numpy(), start=best.start,
