@@ -49,7 +49,7 @@ class Fourier(Curves):
     @property
     def period(self) -> float:
         """Seconds of one round."""
-        return math.exp(-float(self.log_frequency))
+        return math.exp(-self.log_frequency.item())
 
     def basis(self, times: Times) -> Basis:
         phase = 2 * torch.pi * self.log_frequency.exp() * (times - self.middle)

@@ -1,7 +1,9 @@
 """The unknown motion: curves for the root and for every joint's angles, and a speed."""
 
+import numpy as np
 import torch
-from torch import nn
+from jaxtyping import Float
+from torch import Tensor, nn
 
 from akd.distill.curves import Curves, Times
 from akd.motion import Motion
@@ -9,36 +11,69 @@ from akd.pose import Pose
 from akd.rotations import rotation_vector_to_quaternion
 from akd.skeleton import Skeleton
 
-ROOT_REACH = 0.25
-"""How far one unit of a coefficient moves the root [ℓ] or turns it [rad]; joints turn by one radian."""
+JOINT_REACH = 0.5
+"""How far one unit of a coefficient turns a joint about its most useful axis [rad]."""
+ROOT_REACH = (0.05, 0.1, 0.05, 0.1, 0.1, 0.1)
+"""The same for the root: place [ℓ], turn [rad]."""
+SIDEWAYS = 0.3
+"""A turn that moves a limb sideways counts this much of one that moves it fore and aft or up and down …"""
+LEAST = 0.1
+"""… and one that only twists it, this much."""
 
 
 class Dance(nn.Module):
     """A motion that can be optimised: a pose at any time, differentiable in curves and speed."""
 
+    speed: Tensor
+    """Forward [ℓ/s]. The camera goes along, so no picture shows it: it is what the standing feet say."""
+    height: Tensor
+    """How far the root is raised [ℓ], so that the lowest step is on the ground."""
+
     def __init__(self, skeleton: Skeleton, curves: Curves, speed: float) -> None:
         super().__init__()
         self.skeleton = skeleton
         self.curves = curves
-        self.speed = nn.Parameter(torch.tensor(float(speed)))
-        """Forward [ℓ/s]."""
+        self.register_buffer("speed", torch.tensor(float(speed)))
+        self.register_buffer("height", torch.tensor(0.0))
         self.rest = torch.as_tensor(skeleton.positions[0], dtype=torch.float32)
-
-    @staticmethod
-    def channels(skeleton: Skeleton) -> int:
-        """How many curves a skeleton needs: place and turn of the root, three angles for every other joint."""
-        return 6 + 3 * (len(skeleton.names) - 1)
+        self.reach = torch.as_tensor(channel_reach(skeleton), dtype=torch.float32)
 
     def pose(self, times: Times) -> Pose:
         """Where everything is at these times [s]."""
-        values = self.curves(times)
-        forward = torch.stack((self.speed * times, torch.zeros_like(times), torch.zeros_like(times)), -1)
+        values = self.reach * self.curves(times)
+        carried = torch.stack((self.speed * times, self.height.expand_as(times), torch.zeros_like(times)), -1)
         angles = values[:, 6:].unflatten(1, (-1, 3))
         angles = torch.cat((torch.zeros_like(angles[:, :1]), angles), 1)
-        turn = rotation_vector_to_quaternion(ROOT_REACH * values[:, 3:6])
-        return Pose(self.rest + forward + ROOT_REACH * values[:, :3], turn, angles)
+        return Pose(self.rest + carried + values[:, :3], rotation_vector_to_quaternion(values[:, 3:6]), angles)
 
     def motion(self, frames: int, fps: float, start: float = 0.0) -> Motion:
         """So many frames from a time on [s]."""
         return Motion(self.pose(start + torch.arange(frames) / fps), fps)
 
+    def restraint(self) -> Float[Tensor, ""]:
+        """How far from rest the motion is, in units of what joints do easily."""
+        return self.curves.coefficients.square().sum()
+
+
+def channel_reach(skeleton: Skeleton) -> Float[np.ndarray, " channel"]:
+    """What one unit of each curve means: place and turn of the root, then three angles for every other joint.
+
+    Animals move by swinging their limbs fore and aft and lifting them. Of a joint's three axes, those that do this to what
+    hangs on the joint are given more reach than those that spread or twist it, whichever way the limb points at rest.
+    """
+    outward = limb_direction(skeleton)
+    moved = np.cross(skeleton.frames.transpose(0, 2, 1), outward[:, None])
+    use = np.linalg.norm(moved * (1.0, 1.0, SIDEWAYS), axis=-1)
+    return np.concatenate((ROOT_REACH, JOINT_REACH * np.maximum(use[1:], LEAST).ravel()))
+
+
+def limb_direction(skeleton: Skeleton) -> Float[np.ndarray, "joint 3"]:
+    """Unit vectors from each joint to the middle of the bone ends below it."""
+    count = len(skeleton.names)
+    total, number = skeleton.tails.copy(), np.ones(count)
+    for joint in range(count - 1, 0, -1):
+        parent = skeleton.parents[joint]
+        total[parent] += total[joint]
+        number[parent] += number[joint]
+    away = total / number[:, None] - skeleton.positions
+    return away / np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1e-9)

@@ -8,10 +8,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from akd.distill.curves import Curves, Fourier, Frames, Spline
-from akd.distill.dance import Dance
+from akd.distill.dance import Dance, channel_reach
 from akd.distill.estimators import ESTIMATORS, Question, draw_noise
-from akd.distill.objective import Footing, ground_depth, smoothness, standing
+from akd.distill.objective import Footing, ground_depth, settle, slip, smoothness, steps
 from akd.distill.recipe import PAPER_LATENTS, Recipe
+from akd.distill.soft_film import film_softly
 from akd.errors import AkdError
 from akd.motion import Motion
 from akd.pose import Pose
@@ -22,8 +23,10 @@ from akd.rig import Rig
 from akd.skeleton import forward_kinematics
 from akd.splats import SkinnedSplats
 
-SPREAD = 0.02
+SPREAD = 0.01
 """Size of the random coefficients that a motion starts from [rad]."""
+SETTLE = 0.1
+"""Share by which speed and height follow the feet in one iteration."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +57,9 @@ class Distillation:
         recipe = task.recipe
         self.footing = Footing.of(task.rig)
         self.dance = start_dance(task)
-        self.optimiser = torch.optim.Adam(self.dance.parameters(), lr=recipe.learning_rate, betas=(0.9, 0.99))
+        self.optimiser = torch.optim.Adam([
+            {"params": [self.dance.curves.coefficients], "lr": recipe.learning_rate, "base": recipe.learning_rate},
+            {"params": [p for n,p in self.dance.named_parameters() if not n.endswith("coefficients")], "lr": recipe.learning_rate*recipe.lrf, "base":recipe.learning_rate*recipe.lrf}], betas=(0.9, 0.99))
         self.iteration = 0
 
     def step(self) -> dict[str, float]:
@@ -63,7 +68,7 @@ class Distillation:
         prior, settings = task.prior, task.prior.film
         randomness = torch.Generator().manual_seed(task.seed * 1_000_003 + iteration)
         motion = self.dance.motion(settings.frames, task.fps, self._window(randomness))
-        video = film(task.rig.skeleton, as_seen(motion), task.skinned, settings, settings.sample_views(1, randomness)[0])
+        video = film_softly(task.rig.skeleton, as_seen(motion), task.skinned, settings, settings.sample_views(1, randomness)[0], recipe.tau, recipe.blur)
         z = prior.encode(video[None])
         noise, t = draw_noise(tuple(z.shape[1:]), recipe.draws, recipe.noise_range(iteration), randomness)
         ask = Question(noise, t, prior.embed(task.wanted), prior.embed(task.unwanted), recipe.guidance)
@@ -73,22 +78,29 @@ class Distillation:
         total = (z * gradient).sum() + z.numel() / PAPER_LATENTS * sum(terms.values())
         total.backward()
         norms = self._check()
+        if iteration == 0:
+            size = self.dance.curves.coefficients.grad.square().mean().sqrt().item()
+            for group in self.optimiser.param_groups: group['eps'] = size*recipe.eps
+        for group in self.optimiser.param_groups: group['lr'] = group['base'] * (1-iteration/recipe.iterations)**0.5
         self.optimiser.step()
         self.iteration += 1
         return {"score": float(gradient.square().mean().sqrt()), **{k: float(v.detach()) for k, v in terms.items()}, **norms}
 
     def _window(self, randomness: torch.Generator) -> float:
-        """When the film begins [s]: anywhere in a loop; somewhere inside a longer clip."""
+        """When the film begins [s]: a loop is one window, a longer clip is seen in windows that overlap."""
+        if isinstance(self.dance.curves, Fourier):
+            return 0.0
         film_seconds = (self.task.prior.film.frames - 1) / self.task.fps
-        room = self.dance.curves.period if isinstance(self.dance.curves, Fourier) else self.task.seconds - film_seconds
-        return 0.0 if isinstance(self.dance.curves, Fourier) else max(room, 0.0) * float(torch.rand((), generator=randomness))
+        return max(self.task.seconds - film_seconds, 0.0) * float(torch.rand((), generator=randomness))
 
     def _terms(self, motion: Motion) -> dict[str, Float[Tensor, ""]]:
         recipe = self.task.recipe
         posed = forward_kinematics(self.task.rig.skeleton, motion.pose)
-        terms = {"smooth": recipe.smooth * smoothness(motion.pose), "ground": recipe.ground * ground_depth(self.footing, posed)}
+        terms = {"restraint": recipe.restraint * self.dance.restraint(), "smooth": recipe.smooth * smoothness(motion.pose), "ground": recipe.ground * ground_depth(self.footing, posed)}
         if recipe.footing and len(self.footing.points):
-            terms["footing"] = recipe.footing * standing(self.footing, posed, motion.fps)
+            feet = steps(self.footing, posed, motion.fps)
+            terms["slip"] = recipe.footing * slip(feet) * self.task.rig.leg_metres / 9.81
+            settle(self.dance, feet, SETTLE)
         return terms
 
     def _check(self) -> dict[str, float]:
@@ -101,7 +113,7 @@ class Distillation:
 def start_dance(task: Task) -> Dance:
     """Rest pose, constant speed, a little noise: nothing here knows the sentence."""
     recipe, randomness = task.recipe, torch.Generator().manual_seed(task.seed)
-    channels, frames = Dance.channels(task.rig.skeleton), task.prior.film.frames
+    channels, frames = len(channel_reach(task.rig.skeleton)), task.prior.film.frames
     film_seconds = (frames - 1) / task.fps
     curves: Curves
     if recipe.curves == "fourier":

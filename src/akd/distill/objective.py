@@ -1,6 +1,7 @@
 """What a motion should be besides pleasing the prior: smooth, above the ground, and standing where it stands."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -8,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from akd.cuboids import Cuboids, bone_cuboids, cuboid_corners
+from akd.distill.dance import Dance
 from akd.pose import Pose
 from akd.rig import Rig
 from akd.skeleton import Posed, Skeleton
@@ -55,16 +57,33 @@ def ground_depth(footing: Footing, posed: Posed) -> Float[Tensor, ""]:
     return (-cuboid_corners(footing.skeleton, footing.cuboids, posed)[..., 1]).clamp(min=0).mean()
 
 
-def standing(footing: Footing, posed: Posed, fps: float) -> Float[Tensor, ""]:
-    """How far feet that stand slip between frames, and how far the lowest foot is above the ground, squared [ℓ²].
+class Steps(NamedTuple):
+    """What the feet do."""
 
-    Which feet stand is not a matter of gradient: lifting a foot must not pay because it slips.
-    """
+    height: Float[Tensor, "frame foot"]
+    """Of the lowest point of each sole [ℓ]."""
+    velocity: Float[Tensor, "step foot 2"]
+    """Along x and z [ℓ/s]."""
+    stands: Float[Tensor, "step foot"]
+    """How much a foot stands rather than swings, 0 to 1; without gradient: lifting a foot must not pay because it slips."""
+
+
+def steps(footing: Footing, posed: Posed, fps: float) -> Steps:
+    """Which feet stand, and how they move."""
     soles = footing.soles(posed)
     height = soles[..., 1].amin(-1)
-    with torch.no_grad():
-        low = torch.exp(-((height - height.amin(1, keepdim=True).clamp(max=0)).clamp(min=0) / STANCE).square())
-        stands = low[1:] * low[:-1]
-    slip = soles.mean(2)[..., (0, 2)].diff(dim=0).square().sum(-1)
-    hover = height.amin(1)
-    return (stands * slip).sum(1).mean() / max(soles.shape[1] / 2, 1) + hover.square().mean()
+    low = torch.exp(-(height.detach().clamp(min=0) / STANCE).square())
+    return Steps(height, fps * soles.mean(2)[..., (0, 2)].diff(dim=0), low[1:] * low[:-1])
+
+
+def slip(feet: Steps) -> Float[Tensor, ""]:
+    """Mean square speed of feet that stand [ℓ²/s²]."""
+    return (feet.stands * feet.velocity.square().sum(-1)).mean()
+
+
+@torch.no_grad()
+def settle(dance: Dance, feet: Steps, share: float) -> None:
+    """Bring speed and height, which no picture shows, nearer to what the feet say: standing feet rest, the lowest one touches."""
+    along = feet.velocity[..., 0]
+    dance.speed -= share * (feet.stands * along).sum() / feet.stands.sum().clamp(min=1.0)
+    dance.height -= share * feet.height.min()

@@ -32,8 +32,13 @@ class Recipe:
     """Weight of the second differences of Θ."""
     ground: float = 1e7
     """Weight of the depth of the bones' cuboids in the ground."""
-    footing: float = 1e6
-    """Weight of the slip and hover of feet that stand (see ``objective.footing``)."""
+    footing: float = 3e4
+    """Weight of the slip of feet that stand (see ``objective.slip``); with 0, speed and height stay as they were, too."""
+    restraint: float = 100.0
+    tau: float = 0.3
+    blur: float = 0.04
+    eps: float = 1.0
+    lrf: float = 0.3
     strides_per_film: float = 2.0
     """Stride frequency at the start, in rounds per film, the same for every sentence."""
     speed: float = 0.5

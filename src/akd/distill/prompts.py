@@ -1,0 +1,32 @@
+"""Sentences for the prior: what is wanted, in the words that its training used, and what is not."""
+
+import re
+
+from akd.creatures.captions import action_from_prompt, describe, negative
+from akd.creatures.vocabulary import ACTION_WORDS, SMALL_WORDS, SYNONYMS
+
+
+def expand(prompt: str) -> str:
+    """The full description that goes with a short prompt: subject, motion, view and ground, as in the captions of training.
+
+    A sentence whose motion is not known stays as it is.
+    """
+    action = action_from_prompt(prompt)
+    return prompt if action is None else describe(subject(prompt), action)
+
+
+def still(prompt: str) -> str:
+    """The same subject, frozen: what the motion is led away from."""
+    return negative(subject(prompt))
+
+
+def subject(prompt: str) -> str:
+    """Who moves: the words before the verb without article, or a creature named anywhere, or just some creature."""
+    words = re.findall(r"[a-z'\-]+", prompt.lower())
+    before = []
+    for word in words:
+        if action_from_prompt(word) or word in ACTION_WORDS or word in ("is", "are", "that", "who", "which"):
+            break
+        before.append(word)
+    named = [word for word in before if word not in SMALL_WORDS]
+    return " ".join(named) or next((word for word in words if word in SYNONYMS), "creature")

@@ -1,0 +1,33 @@
+"""A film whose gradient sees more than the eye does.
+
+A leg that is hidden behind another has no gradient, and one that is two widths away from where it should be has a misleading
+one. So the pictures are those of ``film``, exactly, but the gradient is that of the same scene made translucent and a little out of focus.
+"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from akd.motion import Motion
+from akd.render.film import backdrop, camera_for, colors_for, move_splats, shadow_light, shoot
+from akd.render.film_settings import FilmSettings
+from akd.render.follow_camera import View
+from akd.skeleton import Skeleton
+from akd.splats import SkinnedSplats
+
+
+def film_softly(
+    skeleton: Skeleton, motion: Motion, skinned: SkinnedSplats, settings: FilmSettings, view: View, tau, blur
+) -> Float[Tensor, "frame height width 3"]:
+    """The film of a motion from one side, with the gradient of the softened one."""
+    moving = move_splats(skeleton, motion, skinned)
+    camera = camera_for(moving, skinned, motion.fps, settings, view)
+    colors = colors_for(skeleton, skinned, moving, settings, camera)
+    with torch.no_grad():
+        behind = backdrop(moving, camera, settings, shadow_light(moving, settings))
+        sharp = shoot(moving, colors, camera, behind)
+    soft = moving._replace(
+        covariances=moving.covariances + blur**2 * torch.eye(3), opacities=tau * moving.opacities
+    )
+    seen = shoot(soft, colors, camera, behind)
+    return seen + (sharp - seen).detach()
