@@ -49,7 +49,7 @@ def contact_chart(labels: tuple[str, ...], contact: Bool[np.ndarray, "frame foot
     )
 
 
-def common_bounds(*lines: Series, least: float = 0.0) -> Bounds:
+def common_bounds(*lines: Float[np.ndarray, " _"], least: float = 0.0) -> Bounds:
     """Lowest and highest of the finite values, at least ``least`` apart: small things must not look large."""
     values = np.concatenate([line[np.isfinite(line)] for line in lines] or [np.zeros(0)])
     low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)

@@ -88,8 +88,10 @@ def verdict_sentence(evaluation: Evaluation) -> str:
 
 
 def _what_it_does(e: Evaluation) -> str:
-    speed = e.treadmill_speed or e.travel
-    return f"a {e.gait} at {speed:.2g} ℓ/s" if e.gait else f"the joints move {e.motion_amount:.2g} ℓ/s"
+    if not e.gait:
+        return f"the joints move {e.motion_amount:.2g} ℓ/s"
+    article = "an" if e.gait[0] in "aeiou" else "a"
+    return f"{article} {e.gait} at {e.treadmill_speed or e.travel:.2g} ℓ/s"
 
 
 def _how_it_stands(e: Evaluation) -> str:
@@ -106,4 +108,5 @@ def _number(value: float) -> str:
 
 
 def _percent(share: float | None) -> str:
-    return f"{100 * (share or 0.0):.0f} %"
+    """With a space that does not break."""
+    return f"{100 * (share or 0.0):.0f}\N{NO-BREAK SPACE}%"

@@ -134,7 +134,7 @@
     bones.material.fog = false;
     const { ground, paint, place: placeGround } = makeGround(renderer);
     const { light, place: placeLight } = makeLight(path.radius);
-    world.add(bones, ground, light, light.target, new three.HemisphereLight(0xffffff, 0x8a8580, 1.7));
+    world.add(bones, ground, light, light.target, new three.HemisphereLight(0xffffff, 0x9a9590, 2.2));
 
     const camera = new three.PerspectiveCamera(FOV, 1, 0.01, 1000);
     const controls = new three.OrbitControls(camera, renderer.domElement);
@@ -155,7 +155,7 @@
     // Seen a little from above, a body is as high as it is tall and a part of its breadth; its near side looks larger.
     const slope = Math.tan((FOV / 2) * (Math.PI / 180));
     const spread = Math.max(path.breadth / camera.aspect, path.height + CAMERA.y * path.breadth) / slope;
-    const distance = 1.05 * (path.breadth + spread);
+    const distance = 0.95 * (path.breadth + spread);
     camera.position.copy(CAMERA).normalize().multiplyScalar(distance).add(target);
     controls.minDistance = 0.25 * distance;
     controls.maxDistance = 3 * distance;
