@@ -16,8 +16,12 @@ CROWN = 0.08
 """A head's line must end this near to the foremost and highest place of the plane [size], or it is only a nose or a beard."""
 PARTED = 0.03
 """Legs are two where they are this far from the plane [size]."""
+FOOT = 0.08
+"""Tips on the ground that are nearer to each other are one foot [size]."""
 BEHIND = 0.02
 """A tail ends this far behind the thighs [size]."""
+TOGETHER = 3
+"""Lines run together while they are this near [voxels]."""
 SHORT_TAIL = 0.03
 """Tails may stick out less than limbs [size]."""
 
@@ -45,7 +49,7 @@ def lay_out(
     volume = paths.volume
     paired, middle, lonely = pair_up(lines, volume, shortest)
     notes = [f"{lonely} branches have no partner on the other side and were left out."] if lonely else []
-    standing = [pair for pair in paired if pair.is_leg]
+    standing = _feet_apart([pair for pair in paired if pair.is_leg], volume)
     head = _head(middle, paths, len(standing))
     tail = _tail([line for line in middle if line is not head], head, standing, volume)
     trunk, depth = _trunk(head, tail, standing, volume)
@@ -53,6 +57,15 @@ def lay_out(
     chosen = _as_many(pairs, legs, leg=True, what="legs", notes=notes)
     chosen += _as_many(pairs, arms, leg=False, what="arms", notes=notes)
     return Layout(trunk, depth, tuple(sorted(chosen, key=lambda p: p.attached)), tail is not None, tuple(notes))
+
+
+def _feet_apart(legs: list[Pair], volume: Volume) -> list[Pair]:
+    """One line to each foot: toes are near each other."""
+    kept: list[Pair] = []
+    for leg in sorted(legs, key=lambda p: -p.length):
+        if all(np.linalg.norm(leg.points[-1] - other.points[-1]) > FOOT * volume.size for other in kept):
+            kept.append(leg)
+    return kept
 
 
 def _head(middle: list[Line], paths: Paths, leg_pairs: int) -> Line:
@@ -80,15 +93,26 @@ def _tail(middle: list[Line], head: Line, legs: list[Pair], volume: Volume) -> L
     """
     if len(legs) > 2:
         return None
+    leg = min(legs, key=lambda p: p.points[-1, 0]).points if legs else head.points[:1]
     hips = _hips(legs, volume) if legs else head.points[0]
-    thighs = min((float(np.mean(p.points[len(p.points) // 3 : 2 * len(p.points) // 3, 0])) for p in legs), default=hips[0])
+    thighs = min(hips[0], float(np.median(leg[len(leg) // 2 :, 0])))
+    rise = head.points[np.argmax(head.points[:, 1])] - hips
+    upright = rise[1] > 1.5 * abs(rise[0])  # and then small bumps behind are seats, not tails
     found = []
-    for line in middle:
-        distance, place = cKDTree(head.points).query(line.points)
-        shared = place[distance < 1.5 * volume.step].max(initial=0)  # hair hangs off the head, a tail does not
-        if shared < 0.5 * len(head.points) and line.points[-1, 0] < min(thighs, hips[0]) - BEHIND * volume.size:
+    for line in middle if not upright else [line for line in middle if line.reach > SHORTEST * volume.size]:
+        with_leg, with_head = (_run_together(line, other, volume) for other in (leg, head.points))
+        parting = line.points[with_leg]
+        near_hips = np.linalg.norm(parting - hips) < np.linalg.norm(parting - head.points[-1])
+        if near_hips and with_head <= with_leg + TOGETHER and line.points[-1, 0] < thighs - BEHIND * volume.size:
             found.append(line)
     return min(found, key=lambda line: line.points[-1, 0], default=None)
+
+
+def _run_together(line: Line, other: Float[np.ndarray, "place 3"], volume: Volume) -> int:
+    """The last place up to which a line keeps to another one from the start, seen from the side."""
+    distance = cKDTree(other[:, :2]).query(line.points[:, :2])[0]
+    apart = distance > np.maximum(TOGETHER * volume.step, 0.5 * line.depth)
+    return int(np.argmax(apart)) if apart.any() else len(line.points) - 1
 
 
 def _hips(legs: list[Pair], volume: Volume) -> Float[np.ndarray, " 3"]:

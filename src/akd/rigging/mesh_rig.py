@@ -15,7 +15,7 @@ from akd.mesh import Mesh
 from akd.rig import FileRig, Rig
 from akd.rigging.joints import JointList, place_joints
 from akd.rigging.layout import SHORT_TAIL, Layout, lay_out
-from akd.rigging.pairs import OFF_PLANE, ON_GROUND
+from akd.rigging.pairs import OFF_PLANE, ON_GROUND, SHORT_LIMB
 from akd.rigging.surface import weld
 from akd.rigging.volume import SHORTEST, Line, Volume, find_paths, middle_lines, solid_volume
 from akd.rigging.weights import heat_weights
@@ -99,12 +99,14 @@ def _many_legs(body: Body, tips: Float[np.ndarray, "tip 3"], reach: Float[np.nda
     """Votes of bodies on four legs or more: what sticks out most above the ground are ears, horns and feelers, in front of
     the legs. Six legs or more carry most of the flesh behind them."""
     aside, grounded = np.abs(tips[:, 2]) > OFF_PLANE * body.size, tips[:, 1] < low
-    feet, free, out = tips[aside & grounded, 0], tips[aside & ~grounded, 0], reach[aside & ~grounded] ** 2
+    long = aside & ~grounded & (reach > SHORT_LIMB * body.size)
+    feet, free, out = tips[aside & grounded, 0], tips[long, 0], reach[long]
     stances = 1 + int((np.diff(np.sort(feet)) > 0.08 * body.size).sum()) if len(feet) else 0
     if stances < 2:
         return 0.0
-    votes = 2.0 * np.clip((free @ out / out.sum() - feet.mean()) / (0.1 * body.size), -1, 1) if len(free) else 0.0
+    votes = np.clip((free @ out / out.sum() - feet.mean()) / (0.1 * body.size), -1, 1) if len(free) else 0.0
     if stances > 2:
+        votes *= 2
         votes += np.clip((feet.mean() - body.vertices[:, 0].mean()) / (0.03 * body.size), -1, 1)
     return float(votes)
 
