@@ -5,6 +5,8 @@ Trajectories are torch tensors that Warp writes into; nothing is copied. The scr
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields
+from itertools import zip_longest
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -55,7 +57,8 @@ class Engine:
         d_scratch = torch.zeros_like(scratch)
         inputs = self._inputs(up, at, targets, scratch, (d_at, d_targets, d_scratch))
         k = self.kernels
-        adjoint = [k.Model(), k.World(), None, k.Trajectory(), inputs[4].grad, k.Work()]  # structs carry gradients in their arrays
+        # Warp looks for the gradients of a struct's arrays in the arrays, and for those of an array here.
+        adjoint = [k.Model(), k.World(), None, k.Trajectory(), inputs[4].grad, k.Work()]
         for start, count in reversed(self._chunks(len(targets))):
             self._launch(inputs, start, count)  # the scratch memory holds this chunk again
             d_scratch.zero_()
@@ -77,12 +80,12 @@ class Engine:
     ) -> list:
         """The kernel's arguments up to the counts."""
         k = self.kernels
-        d_at, d_targets, d_scratch = gradients or ([None] * len(at), None, None)
+        d_at, d_targets, d_scratch = gradients or ((), None, None)
         trajectory, work = k.Trajectory(), k.Work()
-        for name, part, d_part in zip(PARTS, at, d_at, strict=True):
+        for name, part, d_part in zip_longest(PARTS, at, d_at):
             setattr(trajectory, name, _array(part, k.quat if name == "rotation" else k.vec, d_part))
-        d_cells = [None] * len(k.Work.vars) if d_scratch is None else self._cells(d_scratch)
-        for name, kind, cells, d_cell in zip(k.Work.vars, self._kinds(), self._cells(scratch), d_cells, strict=True):
+        d_cells = [] if d_scratch is None else self._cells(d_scratch)
+        for name, kind, cells, d_cell in zip_longest(k.Work.vars, self._kinds(), self._cells(scratch), d_cells):
             setattr(work, name, _array(cells, kind, d_cell))
         return [self.model, self.world, _array(up, k.vec), trajectory, _array(targets, k.vec, d_targets), work]
 
@@ -101,7 +104,7 @@ class Engine:
         return [var.type.dtype for var in self.kernels.Work.vars.values()]
 
 
-def _array(values: Tensor, kind: type, gradient: Tensor | None = None) -> wp.array:
+def _array(values: Tensor, kind: type, gradient: Tensor | None = None) -> Any:
     """A tensor's own memory as an array of vectors or matrices, with the memory for its gradient."""
     if gradient is None:
         return wp.from_torch(values, kind, requires_grad=False)
@@ -124,12 +127,20 @@ def _model(body: Body, k: Kernels, like: Tensor, device) -> object:
             setattr(model, name, wp.array(values.astype(np.int32), dtype=int, device=device))
         for name, values, kind in (
             ("offsets", body.offsets, k.vec), ("frames", body.frames, k.mat), ("mass", body.mass, k.real),
-            ("com", body.com, k.vec), ("inertia", body.inertia, k.mat), ("points", body.points, k.vec), ("reach", reach, k.real),
+            ("com", body.com, k.vec), ("inertia", _about_joints(body), k.mat), ("points", body.points, k.vec),
+            ("reach", reach, k.real),
         ):  # fmt: skip
             setattr(model, name, wp.array(values, dtype=kind, device=device))
         model.anchored = int(body.anchored)
         known[key] = model
     return known[key]
+
+
+def _about_joints(body: Body) -> np.ndarray:
+    """Inertias moved from the centres of mass to the joints."""
+    com = body.com
+    steiner = (com**2).sum(1)[:, None, None] * np.eye(3) - com[:, :, None] * com[:, None, :]
+    return body.inertia + body.mass[:, None, None] * steiner
 
 
 def _family(parents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

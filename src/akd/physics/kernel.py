@@ -1,3 +1,5 @@
+# mypy: ignore-errors
+# ^ Warp's types are values made at run time.
 """The simulation as one Warp kernel: a launch runs many steps of whole articulations, on CPU and CUDA from one source.
 
 The equations and their names are those of ``twin``. What is different is for Warp's adjoint's sake:
@@ -10,13 +12,27 @@ The equations and their names are those of ``twin``. What is different is for Wa
   wrote, so a backward launch need not compute the step again before differentiating it.
 """
 
+import os
 from functools import cache
 from typing import Any, NamedTuple
 
 import warp as wp
 
-wp.config.log_level = wp.LOG_ERROR  # only the command line prints, and a machine without CUDA is nothing to warn of
-wp.init()
+
+def _start_warp() -> None:
+    """Only the command line prints, and Warp would say, from C, that this machine has no CUDA."""
+    wp.config.log_level = wp.LOG_ERROR
+    stderr = os.dup(2)
+    try:
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+            wp.init()
+    finally:
+        os.dup2(stderr, 2)
+        os.close(stderr)
+
+
+_start_warp()
 
 
 class Kernels(NamedTuple):
@@ -43,7 +59,7 @@ def kernels(double: bool) -> Kernels:
 
     @wp.struct
     class Model:
-        """A body, see ``body.Body``."""
+        """A body, see ``body.Body``, but with inertias about the joints."""
 
         parents: wp.array(dtype=int)
         first_child: wp.array(dtype=int)
@@ -100,11 +116,11 @@ def kernels(double: bool) -> Kernels:
         M: wp.array3d(dtype=mat)
         n: wp.array3d(dtype=vec)
         f: wp.array3d(dtype=vec)
-        ground_J: wp.array3d(dtype=mat)
-        ground_H: wp.array3d(dtype=mat)
-        ground_M: wp.array3d(dtype=mat)
-        ground_n: wp.array3d(dtype=vec)
-        ground_f: wp.array3d(dtype=vec)
+        own_J: wp.array3d(dtype=mat)
+        own_H: wp.array3d(dtype=mat)
+        own_M: wp.array3d(dtype=mat)
+        own_n: wp.array3d(dtype=vec)
+        own_f: wp.array3d(dtype=vec)
         inverse: wp.array3d(dtype=mat)
         torque: wp.array3d(dtype=vec)
         felt_J: wp.array3d(dtype=mat)
@@ -129,7 +145,7 @@ def kernels(double: bool) -> Kernels:
     def place(model: Model, at: Trajectory, work: Work, s: int, k: int, b: int, i: int):
         """Twin: ``kinematics``. s counts all steps, k those of this launch."""
         if i == 0:
-            work.rotation[k, b, i] = matrix_of(at.rotation[s, b])
+            work.rotation[k, b, i] = matrix_of(at.rotation[s, b] / wp.length(at.rotation[s, b]))
             work.position[k, b, i] = at.position[s, b]
             work.velocity[k, b, i] = at.velocity[s, b]
             work.spin[k, b, i] = at.spin[s, b]
@@ -163,7 +179,7 @@ def kernels(double: bool) -> Kernels:
 
     @wp.func
     def touch(model: Model, world: World, work: Work, k: int, b: int, i: int):
-        """Twin: ``_touching``."""
+        """Twin: ``_rigid``, ``_touching``."""
         rotation = work.rotation[k, b, i]
         position = work.position[k, b, i]
         velocity = work.velocity[k, b, i]
@@ -172,6 +188,11 @@ def kernels(double: bool) -> Kernels:
         zero = real(0.0)
         J, H, M = mat(), mat(), mat()
         n, f = vec(), vec()
+        mass = model.mass[i]
+        com = rotation * model.com[i]
+        inertia = rotation * model.inertia[i] * wp.transpose(rotation)
+        weight = mass * (wp.cross(spin, wp.cross(spin, com)) + vec(zero, world.gravity, zero))
+        moment = wp.cross(spin, inertia * spin) + wp.cross(com, vec(zero, mass * world.gravity, zero))
         if position[1] < reach + world.step * (wp.length(velocity) + wp.length(spin) * reach):
             for p in range(model.point_start[i], model.point_start[i + 1]):
                 arm = rotation * model.points[p]
@@ -181,7 +202,8 @@ def kernels(double: bool) -> Kernels:
                 if depth > zero and eager > zero:
                     normal = world.ground_stiffness * depth * eager
                     give = world.step * world.ground_stiffness * (world.step * eager + world.ground_damping * depth)
-                    drag = world.friction * normal / wp.sqrt(speed[0] * speed[0] + speed[2] * speed[2] + world.creep * world.creep)
+                    along = speed[0] * speed[0] + speed[2] * speed[2]
+                    drag = world.friction * normal / wp.sqrt(along + world.creep * world.creep)
                     held = world.step * drag
                     G = mat(held, zero, zero, zero, give, zero, zero, zero, held)
                     force = vec(-drag * speed[0], normal, -drag * speed[2]) - G * wp.cross(spin, wp.cross(spin, arm))
@@ -192,32 +214,24 @@ def kernels(double: bool) -> Kernels:
                     M += G
                     n -= wp.cross(arm, force)
                     f -= force
-        work.ground_J[k, b, i] = J
-        work.ground_H[k, b, i] = H
-        work.ground_M[k, b, i] = M
-        work.ground_n[k, b, i] = n
-        work.ground_f[k, b, i] = f
+        work.own_J[k, b, i] = inertia + J
+        work.own_H[k, b, i] = wp.skew(mass * com) + H
+        work.own_M[k, b, i] = mat(mass, zero, zero, zero, mass, zero, zero, zero, mass) + M
+        work.own_n[k, b, i] = moment + n
+        work.own_f[k, b, i] = weight + f
 
     @wp.func
     def gather(
         model: Model, world: World, at: Trajectory, target: wp.array3d(dtype=vec), work: Work, s: int, k: int, b: int, i: int
     ):
-        """Twin: ``_rigid``, ``_controller``, ``_solve_joint``, ``_through_joint``."""
-        rotation = work.rotation[k, b, i]
-        spin = work.spin[k, b, i]
-        mass = model.mass[i]
-        com = rotation * model.com[i]
-        about_com = rotation * model.inertia[i] * wp.transpose(rotation)
-        across = wp.skew(com)
-        zero = real(0.0)
-        weight = mass * (wp.cross(spin, wp.cross(spin, com)) + vec(zero, world.gravity, zero))
-        own = mat(mass, zero, zero, zero, mass, zero, zero, zero, mass)
+        """Twin: ``_controller``, ``_solve_joint``, ``_through_joint``."""
         child = model.first_child[i]
-        J = about_com - mass * (across * across) + work.ground_J[k, b, i] + work.felt_J[k, b, child]
-        H = mass * across + work.ground_H[k, b, i] + work.felt_H[k, b, child]
-        M = own + work.ground_M[k, b, i] + work.felt_M[k, b, child]
-        n = wp.cross(spin, about_com * spin) + wp.cross(com, weight) + work.ground_n[k, b, i] + work.felt_n[k, b, child]
-        f = weight + work.ground_f[k, b, i] + work.felt_f[k, b, child]
+        J = work.own_J[k, b, i] + work.felt_J[k, b, child]
+        H = work.own_H[k, b, i] + work.felt_H[k, b, child]
+        M = work.own_M[k, b, i] + work.felt_M[k, b, child]
+        n = work.own_n[k, b, i] + work.felt_n[k, b, child]
+        f = work.own_f[k, b, i] + work.felt_f[k, b, child]
+        zero = real(0.0)
         work.J[k, b, i] = J
         work.H[k, b, i] = H
         work.n[k, b, i] = n
@@ -333,7 +347,7 @@ def kernels(double: bool) -> Kernels:
     ):
         pass
 
-    @wp.kernel(module="unique")
+    @wp.kernel(module="unique", module_options={"optimization_level": 3, "fast_math": True})
     def run(
         model: Model, world: World, up: wp.array(dtype=vec), at: Trajectory, target: wp.array3d(dtype=vec), work: Work,
         start: int, count: int, link_count: int,

@@ -10,7 +10,7 @@ from torch import Tensor
 from akd.errors import AkdError
 from akd.physics.body import Body
 from akd.physics.engine import Engine
-from akd.physics.settings import PhysicsSettings, constants
+from akd.physics.settings import Constants, PhysicsSettings, constants
 from akd.physics.state import State
 from akd.physics.twin import up_in_root
 
@@ -25,6 +25,8 @@ class Rollout:
     """The angles that the controllers aimed at in every step [rad]."""
     substeps: int
     """Steps per frame."""
+    constants: Constants
+    """The world it happened in."""
 
     @property
     def frames(self) -> State:
@@ -52,14 +54,15 @@ def simulate(
         raise AkdError(
             f"Controls of shape {tuple(controls.shape)} do not fit a start of shape {tuple(batch)} and {body.link_count} links."
         )
+    _check_given(body, start, targets, settings)
     flat = [part.reshape(-1, *part.shape[len(batch) :]).contiguous() for part in start]
     flat_targets = targets.reshape(len(targets), -1, body.link_count, 3).contiguous()
     parts = _Simulation.apply(body, settings, fps, flat_targets, *flat)
     states = State(*(part.reshape(len(part), *batch, *part.shape[2:]) for part in parts))
-    return Rollout(states, targets, settings.substeps)
+    return Rollout(states, targets, settings.substeps, constants(body, settings, fps))
 
 
-def between_frames(controls: Float[Tensor, "frame *rest"], substeps: int) -> Float[Tensor, "step *rest"]:
+def between_frames(controls: Float[Tensor, "frame *batch link 3"], substeps: int) -> Float[Tensor, "step *batch link 3"]:
     """Values at the end of every substep, on straight lines between those at the frames."""
     u = torch.arange(1, substeps + 1, dtype=controls.dtype, device=controls.device) / substeps
     u = u.reshape(-1, *[1] * (controls.ndim - 1))
@@ -116,14 +119,23 @@ def _check(body: Body, settings: PhysicsSettings, states: State) -> None:
     """Stop at the first number that is not finite and say where it is."""
     if all(bool(torch.isfinite(part[-1]).all()) for part in states):  # what is lost once stays lost
         return
-    bad = ~torch.isfinite(states.angles + states.rates).all(-1)
-    bad[..., 0] |= ~torch.isfinite(states.position + states.velocity + states.spin).all(-1)
-    step = int(bad.flatten(1).any(1).nonzero()[0])
-    link = int(bad[step].reshape(-1, body.link_count).any(0).nonzero()[0])
+    finite = torch.stack([torch.isfinite(part).flatten(1).all(1) for part in states]).all(0)
+    step = int(finite.logical_not().nonzero()[0])
+    before = states.rates[max(step - 1, 0)].norm(dim=-1).reshape(-1, body.link_count)
+    fastest = body.names[int(before.amax(0).argmax())]
     raise AkdError(
-        f"The simulation came apart in frame {(step - 1) // settings.substeps} at bone {body.names[link]}:"
-        f" use more substeps than {settings.substeps} or targets that move less abruptly."
+        f"The simulation came apart in frame {(step - 1) // settings.substeps}, where bone {fastest}"
+        f" turned fastest: use more substeps than {settings.substeps} or targets that move less abruptly."
     )
+
+
+def _check_given(body: Body, start: State, targets: Tensor, settings: PhysicsSettings) -> None:
+    """A start or a target that is not finite is the caller's."""
+    if not all(bool(torch.isfinite(part).all()) for part in start):
+        raise AkdError("The state to start from contains numbers that are not finite: mend the first frame.")
+    if not bool(torch.isfinite(targets).all()):
+        step, *_, link, _ = torch.isfinite(targets).logical_not().nonzero()[0].tolist()
+        raise AkdError(f"The controls are not finite in frame {step // settings.substeps} at bone {body.names[link]}.")
 
 
 def _check_gradient(body: Body, settings: PhysicsSettings, parts: list[Tensor], step: int) -> None:

@@ -59,11 +59,9 @@ class Dynamics(NamedTuple):
         return Dynamics(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
 
 
-def simulate(
-    body: Body, start: State, targets: Float[Tensor, "step *batch link 3"], constants: Constants
-) -> list[State]:
+def simulate(body: Body, start: State, targets: Float[Tensor, "step *batch link 3"], constants: Constants) -> list[State]:
     """The state before every step and after the last one; ``targets`` are the controllers' angles at the end of each step."""
-    up = up_in_root(start)
+    up = up_in_root(start.detach())
     states = [start]
     for target in targets:
         states.append(step(body, states[-1], target, up, constants))
@@ -140,16 +138,14 @@ def _rigid(body: Body, i: int, link: Link, constants: Constants) -> Dynamics:
 def _touching(body: Body, i: int, link: Link, constants: Constants) -> Dynamics:
     """The ground under all touching points of a link: forces f − G dt (acceleration of the point)."""
     at = torch.as_tensor(body.points[body.point_link == i]).to(link.position)
-    out = Dynamics(*(torch.zeros_like(x) for x in (*[link.rotation] * 3, *[link.position] * 2)))
-    for point in at:
-        arm = _apply(link.rotation, point)
-        velocity = link.velocity + _cross(link.spin, arm)
-        force, give = reaction(link.position[..., 1] + arm[..., 1], velocity, constants)
-        M = constants.step * torch.diag_embed(give)
-        force = force - _apply(M, _cross(link.spin, _cross(link.spin, arm)))
-        skew = _skew(arm)
-        out = out + Dynamics(-skew @ M @ skew, skew @ M, M, -_cross(arm, force), -force)
-    return out
+    arm = at @ link.rotation.transpose(-1, -2)
+    spin = link.spin[..., None, :]
+    force, give = reaction(link.position[..., 1, None] + arm[..., 1], link.velocity[..., None, :] + _cross(spin, arm), constants)
+    M = constants.step * torch.diag_embed(give)
+    force = force - _apply(M, _cross(spin, _cross(spin, arm)))
+    skew = _skew(arm)
+    sums = ((-skew @ M @ skew).sum(-3), (skew @ M).sum(-3), M.sum(-3), -_cross(arm, force).sum(-2), -force.sum(-2))
+    return Dynamics(*sums)
 
 
 def _controller(angles: Vector, rates: Vector, target: Vector, c: Constants) -> tuple[Vector, float]:
@@ -206,14 +202,27 @@ def _root_acceleration(body: Body, root: Link, whole: Dynamics, up: Vector, c: C
     """Nothing holds the root but the virtual torque, so n and f of the whole body are that torque and zero."""
     if body.anchored:
         return torch.zeros_like(root.position), torch.zeros_like(root.position)
-    drag = c.upright_damping + c.step * c.upright
-    level = LEVEL.to(up)
-    torque = c.upright * _cross(_apply(root.rotation, up), UP.to(up)) - drag * _apply(level, root.spin)
+    torque = _support(root.rotation, root.spin, up, c)
     slide = whole.H @ torch.linalg.inv(whole.M)
-    inertia = whole.J + c.step * drag * level - slide @ whole.H.transpose(-1, -2)
+    inertia = whole.J + c.step * _drag(c) * LEVEL.to(up) - slide @ whole.H.transpose(-1, -2)
     turning = _apply(torch.linalg.inv(inertia), torque - whole.n + _apply(slide, whole.f))
     moving = -_apply(torch.linalg.inv(whole.M), whole.f + _apply(whole.H.transpose(-1, -2), turning))
     return turning, moving
+
+
+def upright_torque(rotation: Float[Tensor, "*batch 4"], spin_after: Vector, up: Vector, c: Constants) -> Vector:
+    """The virtual torque of a step that began in this rotation and ended with this spin."""
+    return _support(quaternion_to_matrix(rotation), spin_after, up, c)
+
+
+def _support(rotation: Matrix, spin: Vector, up: Vector, c: Constants) -> Vector:
+    """A spring from where the root's up direction points to the vertical, damped about the level axes."""
+    return c.upright * _cross(_apply(rotation, up), UP.to(up)) - _drag(c) * _apply(LEVEL.to(up), spin)
+
+
+def _drag(c: Constants) -> float:
+    """Damping of the virtual torque, with what its spring will gain or lose during the step."""
+    return c.upright_damping + c.step * c.upright
 
 
 def _matrix(*rows: tuple[Tensor, Tensor, Tensor]) -> Matrix:

@@ -1,0 +1,62 @@
+"""What it took: forces of the ground, torques of the joints and of the virtual support in a simulated motion.
+
+All follow from the states alone, because the simulation's forces are linear in what a step changes.
+"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from akd.physics.body import Body
+from akd.physics.ground import reaction
+from akd.physics.settings import Constants
+from akd.physics.simulate import Rollout
+from akd.physics.state import State
+from akd.physics.twin import Link, kinematics, up_in_root, upright_torque
+
+
+def ground_forces(body: Body, rollout: Rollout) -> Float[Tensor, "step *batch point 3"]:
+    """The force of the ground on every touching point in every step [mass ℓ/s²]; the weight of the body is its gravity."""
+    c = rollout.constants
+    now = rollout.states[:-1]
+    links = kinematics(body, now)
+    accelerations = _accelerations(body, rollout.states, links, c)
+    out = [now.position.new_zeros(*now.position.shape[:-1], 0, 3)]
+    for i, link in enumerate(links):
+        at = torch.as_tensor(body.points[body.point_link == i]).to(now.position)
+        arm = at @ link.rotation.transpose(-1, -2)
+        spin, velocity, turning, moving = (x[..., None, :] for x in (link.spin, link.velocity, *accelerations[i]))
+        force, give = reaction(link.position[..., 1, None] + arm[..., 1], velocity + _cross(spin, arm), c)
+        out.append(force - give * c.step * (moving + _cross(turning, arm) + _cross(spin, _cross(spin, arm))))
+    return torch.cat(out, -2)
+
+
+def joint_torques(rollout: Rollout) -> Float[Tensor, "step *batch link 3"]:
+    """What the controllers applied in every step [mass ℓ²/s²]; row 0 is zero."""
+    c, after = rollout.constants, rollout.states[1:]
+    torque = c.stiffness * (rollout.targets - after.angles) - c.damping * after.rates
+    return torch.cat((torch.zeros_like(torque[..., :1, :]), torque[..., 1:, :]), -2)
+
+
+def support_torques(rollout: Rollout) -> Float[Tensor, "step *batch 3"]:
+    """The virtual torque that kept the root upright in every step [mass ℓ²/s²]; zero unless the settings ask for it."""
+    before, after = rollout.states[:-1], rollout.states[1:]
+    up = up_in_root(rollout.states[0])
+    return upright_torque(before.rotation, after.spin, up.expand_as(after.spin), rollout.constants)
+
+
+def _accelerations(body: Body, states: State, links: list[Link], c: Constants) -> list[tuple[Tensor, Tensor]]:
+    """Angular and linear acceleration of every link at its joint."""
+    spin, velocity, rates = (values.diff(dim=0) / c.step for values in (states.spin, states.velocity, states.rates))
+    out = [(spin, velocity)]
+    for i in range(1, body.link_count):
+        parent, link = body.parents[i], links[i]
+        turning, moving = out[parent]
+        swung = _cross(links[parent].spin, _cross(links[parent].spin, link.arm))
+        joint = (link.axes @ rates[..., i, :, None]).squeeze(-1)
+        out.append((turning + link.drift + joint, moving + _cross(turning, link.arm) + swung))
+    return out
+
+
+def _cross(a: Tensor, b: Tensor) -> Tensor:
+    return torch.linalg.cross(*torch.broadcast_tensors(a, b))
