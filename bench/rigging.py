@@ -28,7 +28,7 @@ from akd.measure.rigging import containment, skeleton_errors, weight_errors
 from akd.mesh import Mesh
 from akd.rig import Rig
 from akd.rigging.bones import bones_of
-from akd.rigging.mesh_rig import rig_mesh
+from akd.rigging.mesh_rig import find_skeleton
 from akd.rigging.surface import weld
 from akd.rigging.tips import flesh_ends
 from akd.rigging.weights import PAPER, heat_weights, nearest_weights
@@ -230,8 +230,9 @@ class Skeletons:
     assets: Path = Path("../shared/assets")
 
     def run(self) -> None:
-        print("| plan | legs right | arms, wings right | tail right | facing right | joints | joint–bone | bone–bone | inside |")
-        print("|---" * 9 + "|")
+        right = "legs right | arms, wings right | tail right | all three | facing right"
+        print(f"| plan | {right} | joints | joint–bone | bone–bone | inside |")
+        print("|---" * 10 + "|")
         everything = []
         for plan in self.plans:
             found = [_compare(creature(plan, self.seed + i)) for i in range(self.count)]
@@ -245,19 +246,18 @@ class Skeletons:
 
 
 def _compare(truth: Rig) -> tuple[float, ...]:
-    """Right or wrong for legs, arms, tail and facing; joints, chamfer distances and containment."""
+    """Right or wrong for legs, arms, tail, all of them, and facing; joints, chamfer distances and containment."""
     try:
-        ours = rig_mesh(truth.mesh)
+        found, ahead, _ = find_skeleton(truth.mesh)
     except AkdError:
-        return (0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0)
-    count = lambda rig, kinds: sum(limb.kind in kinds for limb in rig.skeleton.limbs)  # noqa: E731
-    right = [count(ours, kinds) == count(truth, kinds) for kinds in (("leg",), ("arm", "wing"), ("tail",))]
-    back = ours.origin.T_file_stage  # type: ignore[union-attr]
-    positions = ours.skeleton.positions @ back[:3, :3].T + back[:3, 3]
-    placed = Skeleton.from_joints(ours.skeleton.names, ours.skeleton.parents, positions)
+        return (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0)
+    count = lambda limbs, kinds: sum(limb.kind in kinds for limb in limbs)  # noqa: E731
+    kinds = (("leg",), ("arm", "wing"), ("tail",))
+    right = [count(found.limbs, kind) == count(truth.skeleton.limbs, kind) for kind in kinds]
+    placed = Skeleton.from_joints(tuple(found.names), np.array(found.parents), np.array(found.positions))
     errors = skeleton_errors(placed, truth.skeleton, truth.mesh.vertices)
     within = containment(placed, truth.mesh.vertices, _inside(truth.mesh))
-    return (*map(float, right), float(back[0, 0] > 0.7 * np.linalg.norm(back[:3, 0])), placed.joint_count, *errors[1:], within)
+    return (*map(float, right), float(all(right)), float(ahead[0] > 0.7), placed.joint_count, *errors[1:], within)
 
 
 def _inside(mesh: Mesh) -> Callable[[np.ndarray], np.ndarray]:
@@ -269,8 +269,8 @@ def _inside(mesh: Mesh) -> Callable[[np.ndarray], np.ndarray]:
 
 def _skeleton_row(found: list[tuple[float, ...]]) -> str:
     mean = np.mean(found, axis=0)
-    rights = [f"{100 * value:.0f} %" for value in mean[:4]]
-    return " | ".join((*rights, f"{mean[4]:.0f}", f"{mean[5]:.3f}", f"{mean[6]:.3f}", f"{100 * mean[7]:.1f} %"))
+    rights = [f"{100 * value:.0f} %" for value in mean[:5]]
+    return " | ".join((*rights, f"{mean[5]:.0f}", f"{mean[6]:.3f}", f"{mean[7]:.3f}", f"{100 * mean[8]:.1f} %"))
 
 
 Command = Annotated[Weights, tyro.conf.subcommand("weights")] | Annotated[Speed, tyro.conf.subcommand("speed")]

@@ -8,7 +8,7 @@ import math
 import numpy as np
 from numba import njit
 
-from akd.render.kernel_ellipses import DEPTH, HALF_WIDTH, OPACITY, REACH, RED, XX, XY, YY, X, Y
+from akd.render.kernel_ellipses import DEPTH, GRADIENT_SIZE, HALF_WIDTH, OPACITY, REACH, RED, XX, XY, YY, X, Y
 from akd.render.raster_reference import FAINTEST, FINISHED, STRONGEST
 
 TILE = 8  # faster here than the usual 16
@@ -39,10 +39,10 @@ def blend(ellipses, top, bottom, color, transmittance, depth):
 
 
 @njit(nogil=True, fastmath=True, error_model="numpy")
-def blend_back(ellipses, top, bottom, color, transmittance, depth, d_color, d_transmittance, d_depth, gradients):
+def blend_back(ellipses, order, top, bottom, color, transmittance, depth, d_color, d_transmittance, d_depth, gradients):
     """Gradients of the ten first columns of each ellipse from these rows."""
     starts, lists = _tiles(ellipses, top, bottom, color.shape[1])
-    across = (color.shape[1] + TILE - 1) // TILE
+    across, rows = (color.shape[1] + TILE - 1) // TILE, gradients.reshape(-1, GRADIENT_SIZE)
     for row in range(top, bottom):
         for column in range(color.shape[1]):
             tile = (row - top) // TILE * across + column // TILE
@@ -51,7 +51,7 @@ def blend_back(ellipses, top, bottom, color, transmittance, depth, d_color, d_tr
             for channel in range(3):
                 rest += d_color[row, column, channel] * color[row, column, channel]
             for k in range(starts[tile], starts[tile + 1]):
-                e, g = ellipses[lists[k]], gradients[lists[k]]
+                e, g = ellipses[lists[k]], rows[order[lists[k]]]
                 dx, dy = np.float32(column + 0.5) - e[X], np.float32(row + 0.5) - e[Y]
                 alpha, free = _alpha(e, dx, dy)
                 if alpha == 0:
@@ -74,6 +74,7 @@ def blend_back(ellipses, top, bottom, color, transmittance, depth, d_color, d_tr
                     g[YY] += d_sigma * dy * dy / 2
                     g[OPACITY] -= d_sigma / e[OPACITY]
                 through -= weight
+    return order[:0], gradients[:0]  # on one thread there is one band, and nothing belongs to another
 
 
 @njit(nogil=True, fastmath=True, error_model="numpy")

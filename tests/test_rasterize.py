@@ -228,6 +228,16 @@ def test_threads_and_bands_change_nothing() -> None:
 
 
 @pytest.mark.usefixtures("two_threads")
+def test_chunks_of_splats_change_nothing() -> None:
+    scene = {name: tensor[:1] if tensor.ndim > 1 else tensor for name, tensor in make_scene("behind", count=9_000).items()}
+    two = layers_and_gradients(scene, "cpu")
+    torch.set_num_threads(1)
+    for name, value in layers_and_gradients(scene, "cpu").items():
+        torch.testing.assert_close(two[name], value, msg=lambda text, name=name: f"{name}: {text}")
+    assert torch.equal(two["image"], layers_and_gradients(scene, "cpu")["image"])
+
+
+@pytest.mark.usefixtures("two_threads")
 def test_several_callers_at_once() -> None:
     scene = make_scene("ordinary")
     expected = layers_and_gradients(scene, "cpu")

@@ -18,7 +18,7 @@ from akd.rigging.joints import bends
 from akd.rigging.mesh_rig import rig_mesh
 from akd.rigging.sheet import rig_sheet
 from akd.rigging.surface import weld
-from akd.rigging.volume import middle_lines, solid_volume
+from akd.rigging.volume import find_paths, middle_lines, solid_volume
 from akd.skeleton import Skeleton
 
 KINDS = ("leg", "arm", "tail")
@@ -83,7 +83,7 @@ def test_joints_sit_at_the_bends_of_a_line() -> None:
 
 
 def test_lines_lead_through_the_flesh_to_every_tip() -> None:
-    lines = middle_lines(volume := solid_volume(weld(creature("dog", 0).mesh)))
+    lines = middle_lines(find_paths(volume := solid_volume(weld(creature("dog", 0).mesh))))
     assert len(lines) >= 6
     for line in lines:
         assert (line.depth >= volume.step).all()

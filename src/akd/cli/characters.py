@@ -162,7 +162,7 @@ def rig(
         file: A mesh, or a rigged file whose weights are missing or to be replaced.
         out: The .glb to write; by default named after the mesh, in the current folder.
         template: What it is, if you know better: biped, bird, quadruped, insect, spider or snake.
-        skeleton: A .bvh, RigNet .txt or rigged file whose bones to use, in the mesh's own axes and units.
+        skeleton: A .json, .bvh, RigNet .txt or rigged file whose bones to use, in the mesh's own axes and units.
         reweight: Replace an artist's weights, which are kept otherwise.
         sheet: Also write a PNG of mesh, bones and weights.
         force: Overwrite outputs that exist.

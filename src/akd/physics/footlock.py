@@ -109,7 +109,7 @@ def _foot_at(puppet: Puppet, number: int, rotation: Turns, position: Float[np.nd
 def _step(
     puppet: Puppet, number: int, chain: list[int], rotation: Turns, position: Float[np.ndarray, "frame joint 3"],
     missed: Vectors,
-) -> Float[np.ndarray, "frame joint 3"]:  # fmt: skip
+) -> Float[np.ndarray, "frame bending 3"]:  # fmt: skip
     """How the bends of the joints above the foot (rotation vectors in their parents' axes) should change."""
     foot, parents = puppet.feet[number], puppet.skeleton.parents
     bending = chain[:-1] or chain

@@ -1,6 +1,7 @@
 """How far a simulated body is from its target: AKD's tracking loss on the bones' transforms, and the same for the soles."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float, Int
@@ -10,6 +11,17 @@ from akd.physics.body import Body
 from akd.pose import Pose
 from akd.rig import Rig
 from akd.skeleton import Posed, Skeleton, forward_kinematics
+
+
+class Weights(NamedTuple):
+    """Of the parts of the loss, against the bones' positions."""
+
+    turn: float
+    """Rotations."""
+    feet: float
+    """The soles' touching points; 0 leaves AKD's loss."""
+    steady: float
+    """Accelerations, as second differences over moments [ℓ]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,19 +35,18 @@ class Objective:
     sole_joint: Int[Tensor, " sole_point"]
     sole_offset: Float[Tensor, "sole_point 3"]
     sole_target: Float[Tensor, "frame sole_point 3"]
-    turn: float
-    feet: float
     leg_count: int
+    weights: Weights
 
     @classmethod
-    def of(cls, rig: Rig, body: Body, pose: Pose, turn: float, feet: float) -> "Objective":
+    def of(cls, rig: Rig, body: Body, pose: Pose, weights: Weights) -> "Objective":
         posed = forward_kinematics(rig.skeleton, pose)
         links = torch.as_tensor(body.joints)
         on_sole = torch.as_tensor(body.point_leg >= 0)
         joint = links[torch.as_tensor(body.point_link)][on_sole]
         offset = torch.as_tensor(body.points, dtype=pose.angles.dtype)[on_sole]
         soles = _carried(posed, joint, offset)
-        return cls(rig.skeleton, posed, links, joint, offset, soles, turn, feet, len(rig.legs))
+        return cls(rig.skeleton, posed, links, joint, offset, soles, len(rig.legs), weights)
 
     def __call__(self, pose: Pose, at: Int[Tensor, "moment window"]) -> tuple[Float[Tensor, ""], float]:
         """``Σ ‖q − q̂‖₁`` over the bones, mean over moments and windows, and the mean distance of joints [ℓ].
@@ -44,15 +55,16 @@ class Objective:
         a window is given, not simulated.
         """
         posed = forward_kinematics(self.skeleton, pose)
+        off = posed.position - self.target.position[at]
         here = Posed(posed.rotation[1:], posed.position[1:])
-        wanted = Posed(self.target.rotation[at[1:]], self.target.position[at[1:]])
-        apart = _sum_of_means((here.position - wanted.position)[..., self.links, :], 1)
-        apart = apart + self.turn * _sum_of_means((here.rotation - wanted.rotation)[..., self.links, :, :], 2)
-        if self.feet:
+        apart = _sum_of_means(off[1:, ..., self.links, :], 1)
+        apart = apart + self.weights.turn * _sum_of_means((here.rotation - self.target.rotation[at[1:]])[..., self.links, :, :], 2)
+        if self.weights.feet:
             missed = _carried(here, self.sole_joint, self.sole_offset) - self.sole_target[at[1:]]
-            apart = apart + self.feet * self.leg_count / len(self.sole_joint) * _sum_of_means(missed, 1)
-        error = (here.position - wanted.position).detach().norm(dim=-1).mean()
-        return apart, float(error)
+            apart = apart + self.weights.feet * self.leg_count / len(self.sole_joint) * _sum_of_means(missed, 1)
+        if self.weights.steady and len(at) > 2:
+            apart = apart + self.weights.steady * _sum_of_means(off[..., self.links, :].diff(n=2, dim=0), 1)
+        return apart, float(off[1:].detach().norm(dim=-1).mean())
 
 
 def _carried(posed: Posed, joint: Int[Tensor, " point"], offset: Float[Tensor, "point 3"]) -> Float[Tensor, "*batch point 3"]:

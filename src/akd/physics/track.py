@@ -22,7 +22,7 @@ from akd.measure.trace import trace
 from akd.measure.tracking import coordinate_error, joint_error, mechanical_work, upright_impulse
 from akd.motion import Motion
 from akd.physics.body import Body, body_from_rig
-from akd.physics.objective import Objective
+from akd.physics.objective import Objective, Weights
 from akd.physics.settings import PhysicsSettings, constants
 from akd.physics.simulate import Rollout, between_frames, simulate
 from akd.physics.state import State, pose_of, state_at_rest, with_velocity
@@ -35,8 +35,10 @@ FAILED = 0.15
 """A whole clip tracked worse than this has fallen over or lost its way [ℓ]."""
 CRUTCH = 1.0
 """The upright torque with which it is then tried again [m g ℓ/rad]."""
-VELOCITY_RATE = 2.0
+VELOCITY_RATE = 0.5
 """Learning rate of the initial velocity against that of the controls, in units of √(ℓ/g)."""
+MOST_SUBSTEPS = 80
+"""A simulation that comes apart is tried again with twice as many steps, up to this many per frame."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,8 @@ class TrackSettings:
     """Weight of the bones' rotations against their positions."""
     feet: float = 1.0
     """Weight of the soles' touching points; 0 leaves the paper's loss."""
+    steady: float = 2.0
+    """Weight of the bones' accelerations, as changes from frame to frame: what trembles is not tracked well."""
     smooth: float = 0.2
     """λ3: weight of the change of controls from one to the next."""
     every: Literal["frame", "substep"] = "frame"
@@ -73,7 +77,7 @@ class TrackSettings:
 
 
 PAPER = TrackSettings(
-    windows=(0,), iterations=(200,), rate=0.01, cooling=1.0, feet=0.0, every="substep", crutch=False,
+    windows=(0,), iterations=(200,), rate=0.01, cooling=1.0, feet=0.0, steady=0.0, every="substep", crutch=False,
     target=TargetSettings(lock=False), physics=PhysicsSettings(substeps=100, upright=1.0),
 )  # fmt: skip
 """AKD's own way: one window, controls at every substep, a virtual torque, no foot locking."""
@@ -155,7 +159,7 @@ class _Search:
     def __init__(self, body: Body, rig: Rig, target: Target, settings: TrackSettings) -> None:
         self.body, self.settings, self.physics, self.fps = body, settings, settings.physics, target.motion.fps
         self.pose = target.motion.pose.to(torch.float32)
-        self.objective = Objective.of(rig, body, self.pose, settings.turn, settings.feet)
+        self.objective = Objective.of(rig, body, self.pose, Weights(settings.turn, settings.feet, settings.steady))
         self.states = moving_states(body, self.pose, self.fps)
         c = constants(body, self.physics, self.fps)
         # A controller lags by k_d/k_e behind what it aims at, so it aims ahead.
@@ -177,6 +181,8 @@ class _Search:
         groups = [{"params": [self.controls]}, {"params": self.velocity}]
         optimiser = torch.optim.Adam(groups, lr=rate, betas=(0.9, 0.95))
         speed = VELOCITY_RATE * self.body.gravity**0.5
+        unknowns = [self.controls, *self.velocity]
+        before = [part.detach().clone() for part in unknowns]
         for step, _ in zip(range(iterations), steps, strict=False):
             cooled = self.settings.cooling + (1 - self.settings.cooling) * (1 + np.cos(np.pi * step / iterations)) / 2
             for group, factor in zip(optimiser.param_groups, (1.0, speed), strict=True):
@@ -185,11 +191,22 @@ class _Search:
             try:
                 self._loss(window, frames).backward()
             except AkdError as error:
-                if self.best.rollout is None:
-                    raise
-                self.notes.append(f"Stopped early and kept the best so far. {error}")
-                return
+                with torch.no_grad():
+                    for part, value in zip(unknowns, before, strict=True):
+                        part.copy_(value)
+                return self._after_trouble(error, window, iterations - step, steps)
             optimiser.step()
+
+    def _after_trouble(self, error: AkdError, window: int, iterations: int, steps: Iterable[int]) -> None:
+        """Keep what there is, or take smaller steps through time, or give up."""
+        if self.best.rollout is not None:
+            self.notes.append(f"Stopped early and kept the best so far. {error}")
+            return
+        if 2 * self.physics.substeps > MOST_SUBSTEPS or self.settings.every == "substep":
+            raise error
+        self.physics = replace(self.physics, substeps=2 * self.physics.substeps)
+        self.notes.append(f"The simulation came apart, so it takes {self.physics.substeps} steps per frame.")
+        self.run(window, iterations, steps)
 
     def use_crutch(self) -> None:
         """Begin again from the best controls, with the virtual torque."""

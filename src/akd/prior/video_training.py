@@ -16,6 +16,8 @@ from akd.prior.words import caption_tokenizer, clip_caption
 
 RESCAN = 100
 """Every so many steps latents are read anew, so that training can begin while they are still being computed."""
+NOISY = 0.6
+"""Times are drawn as this power of even ones: below one, more of them are late, where sentences decide and motion begins."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ def train_video(config: VideoTraining) -> Narrator:
         chosen = torch.randint(len(latents), (config.batch,), generator=randomness)
         clean = latents[chosen].float()
         # Times are spread evenly over the batch, which halves the noise of the loss.
-        t = (torch.arange(config.batch) + torch.rand(config.batch, generator=randomness)) / config.batch
+        t = ((torch.arange(config.batch) + torch.rand(config.batch, generator=randomness)) / config.batch) ** NOISY
         noise = torch.randn(clean.shape, generator=randomness)
         level = schedule.level(t)
         sentences = [clip_caption(labels[index], rng) for index in chosen.tolist()]

@@ -10,30 +10,71 @@ one comparison serves both, and eight finished neighbours are skipped before any
 import numpy as np
 
 from akd.render.compiled import kernel, part
-from akd.render.kernel_ellipses import BLUE, DEPTH, GREEN, HALF_WIDTH, OPACITY, REACH, RED, SHEAR, SPAN, TAPER, XX, XY, YY, X, Y
-from akd.render.lanes import WIDTH, any_lane, ceil, choose, exp2, fill, floor, load, lower, negative, ramp, sqrt, store, total
+from akd.render.kernel_ellipses import (
+    BLUE,
+    DEPTH,
+    ELLIPSE_SIZE,
+    GRADIENT_SIZE,
+    GREEN,
+    HALF_WIDTH,
+    OPACITY,
+    REACH,
+    RED,
+    SLOPE,
+    SPAN,
+    TAPER,
+    TIP,
+    XX,
+    XY,
+    YY,
+    X,
+    Y,
+)
+from akd.render.lanes import (
+    WIDTH,
+    any_lane,
+    ceil,
+    choose,
+    exp2,
+    fill,
+    floor,
+    like,
+    load,
+    lower,
+    negative,
+    pointer,
+    ramp,
+    sqrt,
+    store,
+    total,
+    totals,
+)
 from akd.render.raster_reference import FAINTEST, FINISHED, STRONGEST
 
 LOG2_E = 1.4426950408889634
-NARROW = (WIDTH - 1) / 2  # half the width of an ellipse that lies within eight columns wherever it stands
 
 
 @kernel
 def blend(ellipses, top, bottom, color, transmittance, depth):
     """Rows ``top`` to ``bottom`` of one picture: colour over black, transmittance, Σ w z."""
     width, stride, zero = color.shape[1], color.shape[1] + WIDTH, fill(color.dtype.type(0.0))
+    upper, under = color.dtype.type(top), color.dtype.type(bottom)
     pixels = _fresh_pixels(bottom - top, 5, width, color)  # transmittance, red, green, blue, depth
     for rank in range(len(ellipses)):
-        e = ellipses[rank]
-        first, last = _rows(e, top, bottom)
-        for row in range(first, last):
-            dy = color.dtype.type(row + 0.5) - e[Y]
-            left, right = _columns(e, dy, width)
-            for column in range(left, right, WIDTH):
+        e = pointer(ellipses, rank * ELLIPSE_SIZE)
+        if e[Y] + e[REACH] < upper or e[Y] - e[REACH] > under:
+            continue
+        left, right = _columns(e, width)
+        middle = e[Y] - like(e[Y], 0.5)
+        for column in range(left, right, WIDTH):
+            first, last = _rows(e, column, right - left, top, bottom)
+            _, square, product = _across(e, column)
+            for row in range(first, last):
                 here = (row - top) * 5 * stride + column
                 t = load(pixels, here)
                 if any_lane(t > 0.0):
-                    _, _, weight, _ = _pass_through(pixels, here, t, e, column, dy, zero)
+                    dy = color.dtype.type(row) - middle
+                    _, weight, _ = _pass_through(pixels, here, t, e, square, product, dy, zero)
                     _add(pixels, here + stride, weight, e[RED])
                     _add(pixels, here + 2 * stride, weight, e[GREEN])
                     _add(pixels, here + 3 * stride, weight, e[BLUE])
@@ -47,29 +88,41 @@ def blend(ellipses, top, bottom, color, transmittance, depth):
 
 
 @kernel
-def blend_back(ellipses, top, bottom, color, transmittance, depth, d_color, d_transmittance, d_depth, gradients):
-    """Gradients of the ten first columns of each ellipse from these rows.
+def blend_back(ellipses, order, top, bottom, color, transmittance, depth, d_color, d_transmittance, d_depth, gradients):
+    """Gradients of the ten first columns of each ellipse from these rows, written to row ``order[rank]``.
 
     The scan is repeated front to back. With q_i the change of the loss per weight w_i, what the splats behind i still
     add to the loss is R_i = R_{i−1} − w_i q_i, starting from the finished pixel's total; and ∂loss/∂α_i = T_i q_i −
     R_i / (1 − α_i). So nothing has to be remembered per splat and pixel, and early ends are the forward pass's own.
+
+    An ellipse belongs to the band in which it begins. What it adds in further bands is returned instead, as row numbers
+    and rows, for the caller to add: so bands can be drawn at the same time and need no full set of gradients each.
     """
     width, stride, zero = color.shape[1], color.shape[1] + WIDTH, fill(color.dtype.type(0.0))
+    upper, under = color.dtype.type(top), color.dtype.type(bottom)
     pixels = _fresh_pixels(bottom - top, 6, width, color)  # transmittance, R, ∂ red, ∂ green, ∂ blue, ∂ depth
     _fill_gradients(pixels, top, bottom, stride, color, transmittance, depth, d_color, d_transmittance, d_depth)
+    hosts, guests = np.empty(_count_guests(ellipses, top), np.int32), 0
+    elsewhere = np.empty(len(hosts) * GRADIENT_SIZE, color.dtype)
     for rank in range(len(ellipses)):
-        e = ellipses[rank]
-        first, last = _rows(e, top, bottom)
+        e = pointer(ellipses, rank * ELLIPSE_SIZE)
+        if e[Y] + e[REACH] < upper or e[Y] - e[REACH] > under:
+            continue
+        left, right = _columns(e, width)
+        middle, is_seen = e[Y] - like(e[Y], 0.5), False
         s, s_x, s_y, s_xx, s_xy, s_yy = zero, zero, zero, zero, zero, zero
         s_red, s_green, s_blue, s_far = zero, zero, zero, zero
-        for row in range(first, last):
-            dy = color.dtype.type(row + 0.5) - e[Y]
-            left, right = _columns(e, dy, width)
-            for column in range(left, right, WIDTH):
+        for column in range(left, right, WIDTH):
+            first, last = _rows(e, column, right - left, top, bottom)
+            dx, square, product = _across(e, column)
+            d_0, d_1, d_2 = zero, zero, zero  # Σ ∂loss/∂σ dyⁿ down these eight columns, in which dx stays the same
+            for row in range(first, last):
                 here = (row - top) * 6 * stride + column
                 t = load(pixels, here)
                 if any_lane(t > 0.0):
-                    dx, alpha, weight, follows = _pass_through(pixels, here, t, e, column, dy, zero)
+                    is_seen = True
+                    dy = color.dtype.type(row) - middle
+                    alpha, weight, follows = _pass_through(pixels, here, t, e, square, product, dy, zero)
                     red, green = load(pixels, here + 2 * stride), load(pixels, here + 3 * stride)
                     blue, far = load(pixels, here + 4 * stride), load(pixels, here + 5 * stride)
                     s_red, s_green = s_red + weight * red, s_green + weight * green
@@ -78,29 +131,32 @@ def blend_back(ellipses, top, bottom, color, transmittance, depth, d_color, d_tr
                     behind = load(pixels, here + stride) - weight * q
                     store(pixels, here + stride, behind)
                     d_sigma = choose(follows, alpha * (behind / (1.0 - alpha) - t * q), zero)  # ∂loss/∂σ = −α ∂loss/∂α
-                    d_sigma_x, d_sigma_y = d_sigma * dx, d_sigma * dy
-                    s, s_x, s_y = s + d_sigma, s_x + d_sigma_x, s_y + d_sigma_y
-                    s_xx, s_xy, s_yy = s_xx + d_sigma_x * dx, s_xy + d_sigma_x * dy, s_yy + d_sigma_y * dy
-        if first < last:
-            x, y = total(s_x), total(s_y)
-            g = gradients[rank]
-            g[X], g[Y] = -(e[XX] * x + e[XY] * y), -(e[XY] * x + e[YY] * y)
-            g[XX], g[XY], g[YY] = total(s_xx * 0.5), total(s_xy), total(s_yy * 0.5)
-            g[OPACITY] = -total(s) / e[OPACITY]
-            g[RED], g[GREEN], g[BLUE], g[DEPTH] = total(s_red), total(s_green), total(s_blue), total(s_far)
+                    d_0, d_1, d_2 = d_0 + d_sigma, d_1 + d_sigma * dy, d_2 + d_sigma * (dy * dy)
+            s, s_x, s_xx = s + d_0, s_x + d_0 * dx, s_xx + d_0 * (dx * dx)
+            s_y, s_xy, s_yy = s_y + d_1, s_xy + d_1 * dx, s_yy + d_2
+        if is_seen:
+            d_x, d_y = -(s_x * e[XX] + s_y * e[XY]), -(s_x * e[XY] + s_y * e[YY])
+            d_opacity = s * (color.dtype.type(-1.0) / e[OPACITY])
+            first_eight = totals(d_x, d_y, s_xx * 0.5, s_xy, s_yy * 0.5, d_opacity, s_far, s_red)
+            if _begins_above(e, top):
+                hosts[guests] = order[rank]
+                _write(elsewhere, guests, first_eight, total(s_green), total(s_blue))
+                guests += 1
+            else:
+                _write(gradients, order[rank], first_eight, total(s_green), total(s_blue))
+    return hosts[:guests], elsewhere[: guests * GRADIENT_SIZE]
 
 
 @part
-def _pass_through(pixels, here, t, e, column, dy, zero):
-    """Eight pixels behind one more splat: their new transmittance is stored; returns dx, α, the splat's weight α T, and
+def _pass_through(pixels, here, t, e, square, product, dy, zero):
+    """Eight pixels behind one more splat: their new transmittance is stored; returns α, the splat's weight α T, and
     where α follows the splat: not where it was cut off above or the pixel is finished."""
-    dx = ramp(e.dtype.type(column + 0.5) - e[X])
-    alpha, is_free = _alpha(e, dx, dy, zero)
+    alpha, is_free = _alpha(e, square, product, dy, zero)
     weight = t * alpha
     after = t - weight
     goes_on = after > FINISHED
     store(pixels, here, choose(goes_on, after, negative(t)))
-    return dx, alpha, choose(goes_on, weight, zero), goes_on & is_free
+    return alpha, choose(goes_on, weight, zero), goes_on & is_free
 
 
 @part
@@ -130,35 +186,70 @@ def _fill_gradients(pixels, top, bottom, stride, color, transmittance, depth, d_
 
 
 @part
-def _rows(e, top, bottom):
-    """First and behind-last row the ellipse can touch; cut off before rounding, as a huge splat would overflow."""
-    middle = e[Y] - e.dtype.type(0.5)
-    first, last = max(middle - e[REACH], e.dtype.type(top)), min(middle + e[REACH], e.dtype.type(bottom - 1))
+def _columns(e, width):
+    """First and behind-last column the ellipse can touch; cut off before rounding, as a huge splat would overflow."""
+    middle = e[X] - like(e[X], 0.5)
+    first, last = max(middle - e[HALF_WIDTH], like(e[X], 0.0)), min(middle + e[HALF_WIDTH], like(e[X], width - 1))
     return int(ceil(first)), int(floor(last)) + 1
 
 
 @part
-def _columns(e, dy, width):
-    """First and behind-last column the ellipse can touch in a row."""
-    nothing, middle = e.dtype.type(0.0), e[X] - e.dtype.type(0.5)
-    if e[HALF_WIDTH] > NARROW:
-        half = sqrt(max(e[SPAN] - e[TAPER] * dy * dy, nothing))
-        middle += e[SHEAR] * dy
-    else:  # one load of eight covers every row anyway
-        half = e[HALF_WIDTH]
-    first, last = max(middle - half, nothing), min(middle + half, e.dtype.type(width - 1))
+def _rows(e, column, across, top, bottom):
+    """First and behind-last row the ellipse can touch in eight columns; ``across`` is how many it touches in all.
+
+    It is lowest at its tip, or where these columns come nearest to the tip; highest at the opposite one.
+    """
+    above, below = -e[REACH], e[REACH]
+    if across > WIDTH:
+        left = like(e[X], column + 0.5) - e[X]
+        right = left + like(e[X], WIDTH - 1)
+        high, low = min(max(-e[TIP], left), right), min(max(e[TIP], left), right)
+        if high != -e[TIP]:
+            above = max(e[SLOPE] * high - sqrt(max(e[SPAN] - e[TAPER] * high * high, like(e[X], 0.0))), above)
+        if low != e[TIP]:
+            below = min(e[SLOPE] * low + sqrt(max(e[SPAN] - e[TAPER] * low * low, like(e[X], 0.0))), below)
+    middle = e[Y] - like(e[X], 0.5)
+    first, last = max(middle + above, like(e[X], top)), min(middle + below, like(e[X], bottom - 1))
     return int(ceil(first)), int(floor(last)) + 1
 
 
 @part
-def _alpha(e, dx, dy, zero):
+def _begins_above(e, top):
+    """Whether a band above this one has rows of the ellipse too."""
+    return top > 0 and e[Y] - like(e[X], 0.5) - e[REACH] <= top - 1
+
+
+@part
+def _count_guests(ellipses, top):
+    """How many ellipses may come down into this band from those above."""
+    count = 0
+    if top > 0:
+        for rank in range(len(ellipses)):
+            e = pointer(ellipses, rank * ELLIPSE_SIZE)
+            count += _begins_above(e, top) and e[Y] + e[REACH] >= top
+    return count
+
+
+@part
+def _across(e, column):
+    """Eight columns as the exponent log2 e^−σ sees them: dx, its term in dx², and what dy is multiplied with."""
+    dx, scale = ramp(like(e[X], column + 0.5) - e[X]), like(e[X], -LOG2_E)
+    return dx, dx * dx * (like(e[X], 0.5) * scale * e[XX]), dx * (scale * e[XY])
+
+
+@part
+def _alpha(e, square, product, dy, zero):
     """α, and whether it still follows the splat, that is, was not cut off above."""
-    scale = e.dtype.type(-LOG2_E)
-    half = e.dtype.type(0.5) * scale
-    exponent = dx * (dx * (half * e[XX]) + scale * e[XY] * dy) + half * e[YY] * dy * dy
+    exponent = product * dy + (square + like(e[X], -0.5 * LOG2_E) * e[YY] * dy * dy)
     peak = exp2(exponent) * e[OPACITY]
     alpha = lower(peak, STRONGEST)
     return choose((alpha >= FAINTEST) & (exponent <= 0.0), alpha, zero), peak <= STRONGEST
+
+
+@part
+def _write(rows, number, first_eight, green, blue):
+    store(rows, number * GRADIENT_SIZE, first_eight)
+    rows[number * GRADIENT_SIZE + GREEN], rows[number * GRADIENT_SIZE + BLUE] = green, blue
 
 
 @part

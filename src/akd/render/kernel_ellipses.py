@@ -13,8 +13,8 @@ from akd.render.raster_reference import FAINTEST
 
 # Columns of an ellipse. The first ten have gradients; the others tell which pixels it can reach.
 X, Y, XX, XY, YY, OPACITY, DEPTH, RED, GREEN, BLUE = range(10)
-SHEAR, SPAN, TAPER, HALF_WIDTH, REACH = range(10, 15)
-ELLIPSE_SIZE = 16  # a column of nothing makes an ellipse of float32 one cache line
+SLOPE, SPAN, TAPER, TIP, HALF_WIDTH, REACH = range(10, 16)
+ELLIPSE_SIZE = 16  # an ellipse of float32 is one cache line
 GRADIENT_SIZE = 10
 
 # Entries of a lens: the rows of the pose (3 × 4) first. The first sixteen have gradients.
@@ -25,59 +25,82 @@ DIGIT = 11  # bits sorted in one pass
 
 
 @kernel
-def find_ellipses(means, covariances, opacities, colors, lens, depths, keys, ellipses, order):
-    """Fill ``ellipses`` and ``order`` with the splats that can touch the picture, nearest first; returns how many.
+def project_splats(means, covariances, opacities, lens, first, last, start, flat, visible):
+    """The splats ``first`` to ``last`` that can touch the picture: their ellipses, from row ``start`` on in ``flat``, and
+    who they are, in ``visible``; returns how many. Colours are left out."""
+    candidates, count = _in_front(means, opacities, lens, first, last)
+    block, row = np.empty(WIDTH * ELLIPSE_SIZE, means.dtype), start
+    for k in range(0, count, WIDTH):
+        _project(means, covariances, opacities, candidates, k, lens, block)
+        for lane in range(min(WIDTH, count - k)):
+            if block[lane * ELLIPSE_SIZE + REACH] >= 0:
+                _copy_ellipse(block, lane, flat, row)
+                visible[row] = candidates[k + lane]
+                row += 1
+    # Whole lanes are carried back: those behind the end repeat the first splat of their eight.
+    for lane in range(WIDTH):
+        visible[row + lane] = visible[start + (row - start - 1) // WIDTH * WIDTH] if row > start else 0
+    return row - start
+
+
+@kernel
+def rank_ellipses(flat, starts, counts, depths, keys, order):
+    """Fill ``order`` with the rows of ``flat`` that hold ellipses, nearest first; returns how many.
 
     ``keys`` is the memory of ``depths`` seen as unsigned integers: positive floats and their bits sort alike.
     """
-    candidates, count = _in_front(means, opacities, lens)
-    flat = np.empty(len(candidates) * ELLIPSE_SIZE, means.dtype)
-    for k in range(0, count, WIDTH):
-        _project(means, covariances, opacities, candidates, k, lens, flat)
-    found = 0
-    kept = np.empty(count, np.int32)
-    for k in range(count):
-        if flat[k * ELLIPSE_SIZE + REACH] >= 0:
-            depths[found] = flat[k * ELLIPSE_SIZE + DEPTH]
-            kept[found] = k
+    rows, found = np.empty(len(depths), np.int32), 0
+    for chunk in range(len(starts)):
+        for row in range(starts[chunk], starts[chunk] + counts[chunk]):
+            depths[found], rows[found] = flat[row * ELLIPSE_SIZE + DEPTH], row
             found += 1
     ranks = _ranks(keys[:found])
     for rank in range(found):
-        k = kept[ranks[rank]]
-        splat = candidates[k]
-        order[rank] = splat
-        for half in range(0, ELLIPSE_SIZE, WIDTH):
-            store(ellipses, rank * ELLIPSE_SIZE + half, load(flat, k * ELLIPSE_SIZE + half))
-        for channel in range(3):
-            ellipses[rank * ELLIPSE_SIZE + RED + channel] = colors[3 * splat + channel]
+        order[rank] = rows[ranks[rank]]
     return found
 
 
 @kernel
-def splat_gradients(means, covariances, lens, order, count, gradients, d_means, d_covariances, d_opacities, d_colors, d_lens):
-    """Gradients of the ellipses carried back to splats and lens; ``gradients`` has eight more rows, of zeros."""
-    if count == 0:
-        return
-    # The lanes behind the end repeat the first splat of their eight, with zero gradients; ``scatter`` keeps the first.
-    padded = np.empty(count + WIDTH, np.int32)
-    for rank in range(count + WIDTH):
-        padded[rank] = order[rank if rank < count else (count - 1) // WIDTH * WIDTH]
-    sums = np.zeros(LENS_GRADIENT_SIZE * WIDTH, means.dtype)
-    for k in range(0, count, WIDTH):
-        _project_back(means, covariances, padded, k, lens, gradients, d_means, d_covariances, sums)
-        scatter(d_opacities, padded, k, 1, 0, _gradient(gradients, k, OPACITY))
+def arrange_ellipses(flat, visible, colors, order, first, last, ellipses):
+    """Ellipses number ``first`` to ``last`` in their order, with colours."""
+    for rank in range(first, last):
+        _copy_ellipse(flat, order[rank], ellipses, rank)
         for channel in range(3):
-            scatter(d_colors, padded, k, 3, channel, _gradient(gradients, k, RED + channel))
+            ellipses[rank * ELLIPSE_SIZE + RED + channel] = colors[3 * visible[order[rank]] + channel]
+
+
+@kernel
+def splat_gradients(
+    means, covariances, lens, visible, gradients, first, last, start, count, d_means, d_covariances, d_opacities, d_colors, d_lens
+):
+    """Gradients of the splats ``first`` to ``last`` and of the lens from those of their ellipses.
+
+    Arguments are those of ``project_splats``; behind the ellipses ``gradients`` has at least eight rows of zeros.
+    """
+    for array, size in ((d_means, 3), (d_covariances, 9), (d_opacities, 1), (d_colors, 3)):
+        array[first * size : last * size] = 0.0
+    sums = np.zeros(LENS_GRADIENT_SIZE * WIDTH, means.dtype)
+    for k in range(start, start + count, WIDTH):
+        _project_back(means, covariances, visible, k, lens, gradients, d_means, d_covariances, sums)
+        scatter(d_opacities, visible, k, 1, 0, _gradient(gradients, k, OPACITY))
+        for channel in range(3):
+            scatter(d_colors, visible, k, 3, channel, _gradient(gradients, k, RED + channel))
     for i in range(LENS_GRADIENT_SIZE):
         d_lens[i] = total(load(sums, i * WIDTH))
 
 
 @part
-def _in_front(means, opacities, lens):
+def _copy_ellipse(source, row, target, place):
+    for half in range(0, ELLIPSE_SIZE, WIDTH):
+        store(target, place * ELLIPSE_SIZE + half, load(source, row * ELLIPSE_SIZE + half))
+
+
+@part
+def _in_front(means, opacities, lens, first, last):
     """Splats between the near and far plane that are not too faint; filled up to whole lanes with the first splat."""
-    chosen = np.zeros(len(opacities) + WIDTH, np.int32)
+    chosen = np.zeros(last - first + WIDTH, np.int32)
     count = 0
-    for i in range(len(opacities)):
+    for i in range(first, last):
         z = lens[8] * means[3 * i] + lens[9] * means[3 * i + 1] + lens[10] * means[3 * i + 2] + lens[11]
         if z >= lens[NEAR] and z <= lens[FAR] and opacities[i] >= FAINTEST:
             chosen[count] = i
@@ -136,8 +159,8 @@ def _picture_row(scale, held, lens, row):
 
 
 @part
-def _project(means, covariances, opacities, index, k, lens, flat):
-    """Eight splats to the ellipses k … k + 7 of ``flat``; REACH is negative for the invisible."""
+def _project(means, covariances, opacities, index, k, lens, ellipses):
+    """Splats k … k + 7 of the index to eight ellipses; REACH is negative for the invisible."""
     x, y, z = _in_camera(means, index, k, lens)
     slope_x, slope_y = x / z, y / z
     u = _picture_row(lens[FX] / z, _held(slope_x, lens[FX], lens[CX], lens[WIDE]), lens, 0)
@@ -155,12 +178,16 @@ def _project(means, covariances, opacities, index, k, lens, flat):
     down = (py + reach_y >= 0.0) & (py - reach_y <= lens[HIGH])
     visible = across & down & (determinant > 0.0)
     reach = choose(visible, reach_y, fill(lens.dtype.type(-1.0)))
-    # dy below its centre the ellipse covers SHEAR·dy ± h with h² = SPAN − TAPER·dy², for |dy| ≤ REACH.
-    shear, span, taper = xy / yy, cut * determinant / yy, determinant / (yy * yy)
+    # dx beside its centre the ellipse covers SLOPE·dx ± h with h² = SPAN − TAPER·dx², for |dx| ≤ HALF_WIDTH; it reaches
+    # lowest at dx = TIP.
+    slope, span, taper, tip = xy / xx, cut * determinant / xx, determinant / (xx * xx), cut * xy / reach_y
     conic = yy / determinant, -xy / determinant, xx / determinant
-    columns = px, py, conic[0], conic[1], conic[2], opacity, z, opacity, opacity, opacity, shear, span, taper, reach_x, reach
+    shape = slope, span, taper, tip, reach_x, reach
+    columns = px, py, conic[0], conic[1], conic[2], opacity, z, opacity, opacity, opacity
     for column in range(len(columns)):
-        scatter(flat, None, k, ELLIPSE_SIZE, column, columns[column])
+        scatter(ellipses, None, 0, ELLIPSE_SIZE, column, columns[column])
+    for column in range(len(shape)):
+        scatter(ellipses, None, 0, ELLIPSE_SIZE, SLOPE + column, shape[column])
 
 
 @part

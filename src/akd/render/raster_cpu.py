@@ -1,13 +1,15 @@
 """The rasteriser for ordinary processors: compiled, eight pixels at a time, parallel over frames and bands of rows.
 
-Work is cut into tasks (a frame, or a band of one) that own everything they write, so there is nothing to lock. They run
-on plain threads, as many as ``torch.get_num_threads()``: the kernels release the GIL and several callers may render at
-once. numba's own parallel loops are not used: their thread pools may not be shared between callers or survive a fork.
+A frame is one task from its splats to its picture, so that what it works on stays in one core's cache; where frames are
+few, each is cut further, into chunks of splats and bands of rows. Tasks own everything they write, so there is nothing
+to lock. They run on plain threads, as many as ``torch.get_num_threads()``: the kernels release the GIL and several
+callers may render at once. numba's own parallel loops are not used: their thread pools may not be shared between callers
+or survive a fork.
 """
 
 import functools
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -20,7 +22,15 @@ from torch.autograd.function import once_differentiable
 from akd.errors import AkdError
 from akd.render.camera import Camera
 from akd.render.kernel_blend import blend, blend_back
-from akd.render.kernel_ellipses import ELLIPSE_SIZE, GRADIENT_SIZE, find_ellipses, splat_gradients
+from akd.render.kernel_ellipses import (
+    ELLIPSE_SIZE,
+    GRADIENT_SIZE,
+    LENS_SIZE,
+    arrange_ellipses,
+    project_splats,
+    rank_ellipses,
+    splat_gradients,
+)
 from akd.render.lanes import WIDTH
 from akd.render.raster_reference import Layers
 
@@ -29,6 +39,10 @@ TASKS_PER_THREAD = 4
 """More than one, so that a thread with little to draw helps the others."""
 SMALLEST_BAND = 16
 """Rows; below this what every band must do would outweigh the drawing."""
+LARGEST_BAND = 1 << 16
+"""Pixels; more of them would not stay in a core's own cache."""
+SMALLEST_CHUNK = 2048
+"""Splats."""
 
 
 def rasterize_cpu(
@@ -50,83 +64,128 @@ def rasterize_cpu(
 
 
 class _Rasterize(torch.autograd.Function):
-    """Both kernels and their derivatives as one differentiable operation."""
+    """The kernels and their derivatives as one differentiable operation.
+
+    Torch's own parallel operations are avoided in here, also for filling with zeros: its threads go on spinning for
+    milliseconds after each, on the cores ours need.
+    """
 
     @staticmethod
     def forward(ctx, means, covariances, opacities, colors, lenses, width, height):
         inputs = tuple(tensor.contiguous() for tensor in (means, covariances, opacities, colors, lenses))
-        frames, splats, dtype = len(lenses), means.shape[1], means.dtype
+        frames, splats, dtype, threads = len(lenses), means.shape[1], means.dtype, torch.get_num_threads()
+        chunks, bands = _chunks(threads, frames, splats), _bands(threads, frames, height, width)
         layers = tuple(torch.empty(frames, height, width, *channels, dtype=dtype) for channels in ((3,), (), ()))
         ellipses = torch.empty(frames, splats, ELLIPSE_SIZE, dtype=dtype)
         order = torch.empty(frames, splats, dtype=torch.int32)
-        counts = np.zeros(frames, np.int64)
-        splat_rows = [_frame_rows(tensor, frames) for tensor in inputs]
-        ellipse_rows, order_rows = _frame_rows(ellipses, frames), order.numpy()
+        visible = torch.empty(frames, splats + WIDTH * len(chunks), dtype=torch.int32)
+        found = np.zeros((frames, len(chunks)), np.int64)
+        rows = [_frame_rows(tensor, frames) for tensor in inputs]
         pictures = [layer.numpy() for layer in layers]
+        starts = np.array([chunk.start for chunk in chunks])
 
-        def find(frame: int) -> None:
-            depths = np.empty(splats, splat_rows[0][0].dtype)
-            here = (rows[frame] for rows in splat_rows)
-            found = find_ellipses(*here, depths, depths.view(KEY_TYPES[dtype]), ellipse_rows[frame], order_rows[frame])
-            counts[frame] = found
+        def draw_frame(frame: int) -> None:
+            *geometry, color, lens = (row[frame] for row in rows)
+            ordered, present, sorted_out = order.numpy()[frame], visible.numpy()[frame], ellipses.numpy()[frame]
+            flat, depths = np.empty(len(present) * ELLIPSE_SIZE, color.dtype), np.empty(splats, color.dtype)
 
-        def draw(band: Band) -> None:
-            here = (picture[band.frame] for picture in pictures)
-            blend(ellipses.numpy()[band.frame, : counts[band.frame]], band.top, band.bottom, *here)
+            def project(chunk: Chunk) -> None:
+                found[frame, chunk.number] = project_splats(*geometry, lens, chunk.first, chunk.last, chunk.start, flat, present)
 
-        _run(find, range(frames))
-        _run(draw, _bands(frames, height))
-        ctx.save_for_backward(*inputs, ellipses, order, *layers)
-        ctx.counts = counts
+            def arrange(share: range) -> None:
+                arrange_ellipses(flat, present, color, ordered, share.start, share.stop, sorted_out.reshape(-1))
+
+            def draw(band: Band) -> None:
+                blend(sorted_out[:count], band.top, band.bottom, *(picture[frame] for picture in pictures))
+
+            _run(threads, project, chunks)
+            count = rank_ellipses(flat, starts, found[frame], depths, depths.view(KEY_TYPES[dtype]), ordered)
+            _run(threads, arrange, _shares(count, len(chunks)))
+            _run(threads, draw, bands)
+
+        _run(threads, draw_frame, range(frames))
+        ctx.save_for_backward(*inputs, ellipses, order, visible, *layers)
+        ctx.chunks, ctx.found = chunks, found
         return layers
 
     @staticmethod
     @once_differentiable
     def backward(ctx, *d_layers):
-        *inputs, ellipses, order, color, transmittance, depth = ctx.saved_tensors
-        (frames, splats), height, counts = order.shape, color.shape[1], ctx.counts
-        bands = _bands(frames, height)
-        shares = color.new_zeros(frames, len(bands) // frames, splats + WIDTH, GRADIENT_SIZE)
-        gradients = [color.new_zeros(frames, *tensor.shape[1:]) for tensor in inputs]
+        *inputs, ellipses, order, visible, color, transmittance, depth = ctx.saved_tensors
+        frames, chunks, found, threads = len(order), ctx.chunks, ctx.found, torch.get_num_threads()
+        bands = _bands(threads, *color.shape[:3])
+        gradients = [color.new_empty(frames, *tensor.shape[1:]) for tensor in inputs[:-1]]
+        d_lenses = np.zeros((frames, len(chunks), LENS_SIZE), ellipses.numpy().dtype)
         pictures = [layer.contiguous().numpy() for layer in (color, transmittance, depth, *d_layers)]
-
-        def draw(band: Band) -> None:
-            here = (picture[band.frame] for picture in pictures)
-            share = shares[band.frame, band.number].numpy()
-            blend_back(ellipses.numpy()[band.frame, : counts[band.frame]], band.top, band.bottom, *here, share)
-
-        _run(draw, bands)
-        summed = _frame_rows(shares.sum(1) if shares.shape[1] > 1 else shares, frames)
         means, covariances, _, _, lenses = (_frame_rows(tensor, frames) for tensor in inputs)
         outputs = [_frame_rows(gradient, frames) for gradient in gradients]
 
-        def carry_back(frame: int) -> None:
-            here = (means[frame], covariances[frame], lenses[frame], order.numpy()[frame], counts[frame], summed[frame])
-            splat_gradients(*here, *(rows[frame] for rows in outputs))
+        def carry_frame_back(frame: int) -> None:
+            ordered, present = order.numpy()[frame], visible.numpy()[frame]
+            sorted_out = ellipses.numpy()[frame, : found[frame].sum()]
+            d_ellipses = np.zeros((len(present), GRADIENT_SIZE), d_lenses.dtype)
+            elsewhere = [(ordered[:0], d_ellipses[:0])] * len(bands)
 
-        _run(carry_back, range(frames))
-        pairs = zip(gradients, inputs, strict=True)
-        return (*(g if len(tensor) == frames else g.sum(0, keepdim=True) for g, tensor in pairs), None, None)
+            def draw_back(band: Band) -> None:
+                place, here = (band.top, band.bottom), (picture[frame] for picture in pictures)
+                elsewhere[band.number] = blend_back(sorted_out, ordered, *place, *here, d_ellipses.reshape(-1))
+
+            def carry_back(chunk: Chunk) -> None:
+                given = means[frame], covariances[frame], lenses[frame], present, d_ellipses.reshape(-1)
+                place = chunk.first, chunk.last, chunk.start, found[frame, chunk.number]
+                splat_gradients(*given, *place, *(rows[frame] for rows in outputs), d_lenses[frame, chunk.number])
+
+            _run(threads, draw_back, bands)
+            for hosts, guests in elsewhere:
+                d_ellipses[hosts] += guests.reshape(-1, GRADIENT_SIZE)
+            _run(threads, carry_back, chunks)
+
+        _run(threads, carry_frame_back, range(frames))
+        pairs = zip(gradients, inputs[:-1], strict=True)
+        shared = (gradient if len(tensor) == frames else gradient.sum(0, keepdim=True) for gradient, tensor in pairs)
+        return (*shared, torch.from_numpy(d_lenses.sum(1)), None, None)
+
+
+class Chunk(NamedTuple):
+    """Neighbours among the splats of a frame."""
+
+    number: int
+    first: int
+    last: int
+    """One behind the last splat."""
+    start: int
+    """Where its ellipses begin: eight empty rows lie between those of two chunks."""
 
 
 class Band(NamedTuple):
-    """Neighbouring rows of one frame's picture."""
+    """Neighbouring rows of a picture."""
 
-    frame: int
     number: int
-    """Which band of its frame."""
     top: int
     bottom: int
     """One behind the last row."""
 
 
-def _bands(frames: int, height: int) -> list[Band]:
-    """The same bands in every frame; more than one only where frames are too few to keep all threads busy."""
-    threads = torch.get_num_threads()
-    wanted = 1 if threads == 1 else -(-threads * TASKS_PER_THREAD // frames)
-    rows = max(SMALLEST_BAND, -(-height // wanted))
-    tops = range(0, height, rows)
-    return [Band(f, i, top, min(top + rows, height)) for f in range(frames) for i, top in enumerate(tops)]
+def _chunks(threads: int, frames: int, splats: int) -> list[Chunk]:
+    shares = _shares(splats, min(_parts(threads, frames), splats // SMALLEST_CHUNK))
+    return [Chunk(i, share.start, share.stop, share.start + i * WIDTH) for i, share in enumerate(shares)]
+
+
+def _bands(threads: int, frames: int, height: int, width: int) -> list[Band]:
+    wanted = max(_parts(threads, frames), -(-height * width // LARGEST_BAND))
+    shares = _shares(height, min(wanted, height // SMALLEST_BAND))
+    return [Band(i, share.start, share.stop) for i, share in enumerate(shares)]
+
+
+def _parts(threads: int, frames: int) -> int:
+    """Into how many tasks a frame is cut: one, unless frames are too few to keep all threads busy."""
+    return 1 if threads == 1 else -(-threads * TASKS_PER_THREAD // frames)
+
+
+def _shares(count: int, parts: int) -> list[range]:
+    """The numbers below ``count`` in at most so many runs of about the same length; at least one."""
+    size = max(-(-count // max(parts, 1)), 1)
+    return [range(first, min(first + size, count)) for first in range(0, max(count, 1), size)]
 
 
 def _frame_rows(tensor: Tensor, frames: int) -> list[np.ndarray]:
@@ -135,15 +194,28 @@ def _frame_rows(tensor: Tensor, frames: int) -> list[np.ndarray]:
     return rows if len(rows) == frames else rows * frames
 
 
-def _run(work: Callable[[Any], None], tasks: Iterable[Any]) -> None:
-    threads = torch.get_num_threads()
-    for _ in map(work, tasks) if threads == 1 else _pool(threads).map(work, tasks):
-        pass  # taking the result is what passes on an exception
+def _run(threads: int, work: Callable[[Any], None], tasks: Sequence[Any]) -> None:
+    """Do all tasks, on this thread and on whichever of the pool's are free.
+
+    Help that has not begun when the work is done is called off, so nobody ever waits for a busy thread and tasks may
+    themselves be run in parts.
+    """
+    left = iter(tasks)
+
+    def share() -> None:
+        for task in left:  # one iterator for all threads: each task is taken once
+            work(task)
+
+    helpers = [_pool(threads).submit(share) for _ in range(min(threads, len(tasks)) - 1)]
+    share()
+    for helper in helpers:
+        if not helper.cancel():
+            helper.result()
 
 
 @functools.cache
 def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads, thread_name_prefix="rasterize")
+    return ThreadPoolExecutor(threads - 1, thread_name_prefix="rasterize")
 
 
 if hasattr(os, "register_at_fork"):

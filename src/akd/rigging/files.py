@@ -11,6 +11,7 @@ from akd.assets import axis_vector, read_file
 from akd.errors import AkdError
 from akd.rig import FileRig, Rig
 from akd.rigging.mesh_rig import rig_static
+from akd.rigging.skeleton_json import read_skeleton_json
 from akd.rigging.weights import HeatSettings, heat_weights
 from akd.skeleton import Skeleton
 
@@ -32,7 +33,8 @@ def rig_file(
     if skeleton is not None:
         if file.names and not reweight:
             raise AkdError(f"{path.name} has a skeleton already: leave --skeleton out, or add --reweight to replace it.")
-        file = _with_skeleton(file, read_file(skeleton), skeleton.name)
+        given = read_skeleton_json(skeleton) if skeleton.suffix.lower() == ".json" else read_file(skeleton)
+        file = _with_skeleton(file, given, skeleton.name)
     elif not file.names:
         return rig_either_way_up(file, template=template, forward=ahead, height=height, k=k)
     if reweight or not file.weights.any():
@@ -79,7 +81,7 @@ def _file_weights(file: FileRig, k: int, settings: HeatSettings | None) -> np.nd
 def _with_skeleton(file: FileRig, bones: FileRig, name: str) -> FileRig:
     """The mesh of one file with the bones of another, which must share its axes and units."""
     if not bones.names:
-        raise AkdError(f"{name} has no bones: give a .bvh, RigNet .txt or rigged file as the skeleton.")
+        raise AkdError(f"{name} has no bones: give a .json, .bvh, RigNet .txt or rigged file as the skeleton.")
     low, high = file.mesh.vertices.min(0), file.mesh.vertices.max(0)
     size = max(float((high - low).max()), 1e-12)
     heads = bones.rest[:, :3, 3]

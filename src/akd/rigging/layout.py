@@ -10,6 +10,7 @@ from jaxtyping import Float
 from scipy.spatial import cKDTree
 
 from akd.rigging.pairs import Pair, evenly, leave_trunk, limbs_among, pair_up
+from akd.rigging.template import Template, imposed
 from akd.rigging.volume import SHORTEST, Line, Paths, Volume
 
 CROWN = 0.08
@@ -42,10 +43,10 @@ class Layout:
 
 
 def lay_out(
-    lines: list[Line], paths: Paths, *, legs: int | None = None, arms: int | None = None, shortest: float = SHORTEST
+    lines: list[Line], paths: Paths, *, template: Template | None = None, shortest: float = SHORTEST
 ) -> Layout:
-    """Sort the lines. ``legs`` and ``arms`` say how many pairs there must be, where the user knows; limbs stick out by more
-    than ``shortest`` [size]."""
+    """Sort the lines; limbs stick out by more than ``shortest`` [size]. The template says which limbs there must be, where the
+    user knows."""
     volume = paths.volume
     paired, middle, lonely = pair_up(lines, volume, shortest)
     notes = [f"{lonely} branches have no partner on the other side and were left out."] if lonely else []
@@ -54,9 +55,10 @@ def lay_out(
     tail = _tail([line for line in middle if line is not head], head, standing, volume)
     trunk, depth = _trunk(head, tail, standing, volume)
     pairs = limbs_among([leave_trunk(pair, trunk, depth) for pair in paired], depth, volume)
-    chosen = _as_many(pairs, legs, leg=True, what="legs", notes=notes)
-    chosen += _as_many(pairs, arms, leg=False, what="arms", notes=notes)
-    return Layout(trunk, depth, tuple(sorted(chosen, key=lambda p: p.attached)), tail is not None, tuple(notes))
+    if template is not None:
+        pairs, guesses = imposed(template, pairs, paths, trunk, depth)
+        notes += guesses
+    return Layout(trunk, depth, tuple(sorted(pairs, key=lambda p: p.attached)), tail is not None, tuple(notes))
 
 
 def _feet_apart(legs: list[Pair], volume: Volume) -> list[Pair]:
@@ -144,11 +146,3 @@ def _without_detour(points: np.ndarray, depths: np.ndarray) -> tuple[np.ndarray,
     while kept[-1] < len(points) - 1:
         kept.append(max(max(tree.query_ball_point(points[kept[-1]], gap)), kept[-1] + 1))
     return evenly(Line(points[kept], depths[kept]))
-
-
-def _as_many(pairs: list[Pair], wanted: int | None, *, leg: bool, what: str, notes: list[str]) -> list[Pair]:
-    """The longest pairs of one kind, as many as wanted."""
-    mine = sorted((p for p in pairs if p.is_leg == leg), key=lambda p: -p.length)
-    if wanted is not None and len(mine) < wanted:
-        notes.append(f"Only {len(mine)} of {wanted} pairs of {what} could be found.")
-    return mine if wanted is None else mine[:wanted]

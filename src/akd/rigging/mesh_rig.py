@@ -17,12 +17,11 @@ from akd.rigging.joints import JointList, place_joints
 from akd.rigging.layout import SHORT_TAIL, Layout, lay_out
 from akd.rigging.pairs import OFF_PLANE, ON_GROUND, SHORT_LIMB
 from akd.rigging.surface import weld
+from akd.rigging.template import TEMPLATES
 from akd.rigging.volume import SHORTEST, Line, Volume, find_paths, middle_lines, solid_volume
 from akd.rigging.weights import heat_weights
 from akd.skeleton import Skeleton
 
-TEMPLATES = {"biped": (1, 1), "bird": (1, None), "quadruped": (2, 0), "insect": (3, 0), "spider": (4, 0), "snake": (0, 0)}
-"""Pairs of legs and of arms or wings; None: as many as there are."""
 UNSURE_ASYMMETRY = 0.02
 
 
@@ -56,7 +55,6 @@ def find_skeleton(
     """Joints in the mesh's own axes, which way it faces, and what is uncertain."""
     if template is not None and template not in TEMPLATES:
         raise AkdError(f"There is no template {template!r}; the templates are {', '.join(TEMPLATES)}.")
-    legs, arms = TEMPLATES[template] if template else (None, None)
     surface = weld(mesh)
     if not len(surface.faces):
         raise AkdError("The mesh has no faces with any area, so there is nothing to rig.")
@@ -67,7 +65,7 @@ def find_skeleton(
         raise AkdError("The mesh has no limbs that stick out, so no skeleton can be found in it; give one with --skeleton.")
     turn, asymmetry, sure = _stance(paths.volume, lines, forward)
     paths = replace(paths, volume=paths.volume.moved(turn))
-    layout = lay_out([line.moved(turn) for line in lines], paths, legs=legs, arms=arms, shortest=shortest)
+    layout = lay_out([line.moved(turn) for line in lines], paths, template=TEMPLATES.get(template or ""), shortest=shortest)
     joints = place_joints(layout, paths.volume)
     joints.positions = [(place - turn[:3, 3]) @ turn[:3, :3] for place in joints.positions]
     return joints, turn[0, :3], (*layout.notes, *_doubts(layout, joints, asymmetry, sure))
