@@ -1,8 +1,9 @@
 """How well motions are tracked in simulation: ``python -m bench.track``, ``python -m bench.track --only wolf dog``.
 
 One line per clip, before → after. Before is the clip as given (measured as ``akd evaluate`` does: on the treadmill and the
-ground its feet imply; for jerk, the mended target), after is the simulated motion against y = 0 and its own travel. Artists' clips need the folder of
-assets; our own gaits are spoilt on purpose. ``--ablation FILE.png`` compares ways of clipping gradients instead.
+ground its feet imply; for jerk, the mended target), after is the simulated motion against y = 0 and its own travel. Artists'
+clips need the folder of assets; our own gaits are spoilt on purpose. ``--ablation FILE.png`` compares ways of clipping
+gradients instead.
 """
 
 import time

@@ -20,8 +20,6 @@ class Weights(NamedTuple):
     """Rotations."""
     feet: float
     """The soles' touching points; 0 leaves AKD's loss."""
-    steady: float
-    """Accelerations, as second differences over moments [ℓ]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,16 +53,15 @@ class Objective:
         a window is given, not simulated.
         """
         posed = forward_kinematics(self.skeleton, pose)
-        off = posed.position - self.target.position[at]
         here = Posed(posed.rotation[1:], posed.position[1:])
-        apart = _sum_of_means(off[1:, ..., self.links, :], 1)
-        apart = apart + self.weights.turn * _sum_of_means((here.rotation - self.target.rotation[at[1:]])[..., self.links, :, :], 2)
+        off = here.position - self.target.position[at[1:]]
+        apart = _sum_of_means(off[..., self.links, :], 1)
+        turned = here.rotation - self.target.rotation[at[1:]]
+        apart = apart + self.weights.turn * _sum_of_means(turned[..., self.links, :, :], 2)
         if self.weights.feet:
             missed = _carried(here, self.sole_joint, self.sole_offset) - self.sole_target[at[1:]]
             apart = apart + self.weights.feet * self.leg_count / len(self.sole_joint) * _sum_of_means(missed, 1)
-        if self.weights.steady and len(at) > 2:
-            apart = apart + self.weights.steady * _sum_of_means(off[..., self.links, :].diff(n=2, dim=0), 1)
-        return apart, float(off[1:].detach().norm(dim=-1).mean())
+        return apart, float(off.detach().norm(dim=-1).mean())
 
 
 def _carried(posed: Posed, joint: Int[Tensor, " point"], offset: Float[Tensor, "point 3"]) -> Float[Tensor, "*batch point 3"]:

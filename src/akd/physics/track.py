@@ -57,8 +57,6 @@ class TrackSettings:
     """Weight of the bones' rotations against their positions."""
     feet: float = 1.0
     """Weight of the soles' touching points; 0 leaves the paper's loss."""
-    steady: float = 2.0
-    """Weight of the bones' accelerations, as changes from frame to frame: what trembles is not tracked well."""
     smooth: float = 0.2
     """λ3: weight of the change of controls from one to the next."""
     every: Literal["frame", "substep"] = "frame"
@@ -77,7 +75,7 @@ class TrackSettings:
 
 
 PAPER = TrackSettings(
-    windows=(0,), iterations=(200,), rate=0.01, cooling=1.0, feet=0.0, steady=0.0, every="substep", crutch=False,
+    windows=(0,), iterations=(200,), rate=0.01, cooling=1.0, feet=0.0, every="substep", crutch=False,
     target=TargetSettings(lock=False), physics=PhysicsSettings(substeps=100, upright=1.0),
 )  # fmt: skip
 """AKD's own way: one window, controls at every substep, a virtual torque, no foot locking."""
@@ -159,7 +157,7 @@ class _Search:
     def __init__(self, body: Body, rig: Rig, target: Target, settings: TrackSettings) -> None:
         self.body, self.settings, self.physics, self.fps = body, settings, settings.physics, target.motion.fps
         self.pose = target.motion.pose.to(torch.float32)
-        self.objective = Objective.of(rig, body, self.pose, Weights(settings.turn, settings.feet, settings.steady))
+        self.objective = Objective.of(rig, body, self.pose, Weights(settings.turn, settings.feet))
         self.states = moving_states(body, self.pose, self.fps)
         c = constants(body, self.physics, self.fps)
         # A controller lags by k_d/k_e behind what it aims at, so it aims ahead.
