@@ -74,7 +74,7 @@ def blend_back(ellipses, order, top, bottom, color, transmittance, depth, d_colo
                     g[YY] += d_sigma * dy * dy / 2
                     g[OPACITY] -= d_sigma / e[OPACITY]
                 through -= weight
-    return order[:0], gradients[:0]  # on one thread there is one band, and nothing belongs to another
+    return order[:0], gradients[:0]  # bands follow one another here, so all of them may add to the same rows
 
 
 @njit(nogil=True, fastmath=True, error_model="numpy")

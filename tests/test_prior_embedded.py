@@ -42,10 +42,12 @@ def test_the_started_encoder_is_a_code_from_which_pictures_follow_linearly() -> 
     with torch.no_grad():
         videos = to_network(torch.stack([clips.video(i) for i in range(18)]))
         latents = torch.cat([vae.encode(video[None]).latent_dist.mean for video in videos])
-    assert latents[:12].std((0, 2, 3, 4)).sub(1).abs().max() < 0.3
+    spread = latents[:12].std((0, 2, 3, 4))
+    assert 0.7 < spread.mean() < 1.3  # on average as large as the noise, coarse channels more, fine ones less
+    assert spread[:4].mean() > 1.5 * spread[-4:].mean()
     codes = latents[:, :, 1:].permute(0, 2, 3, 4, 1)
     codes = torch.cat((codes, torch.ones(*codes.shape[:-1], 1)), -1)
-    cells = videos[:, :, 1:].reshape(18, 3, 4, 4, 8, 8, 8, 8).permute(0, 2, 4, 6, 1, 3, 5, 7).flatten(4)
+    cells = videos[:, :, 1:].reshape(18, 3, 8, 2, 8, 8, 8, 8).permute(0, 2, 4, 6, 1, 3, 5, 7).flatten(4)
     maps = torch.linalg.lstsq(codes[:12].flatten(0, 3), cells[:12].flatten(0, 3)).solution
     left = (codes[12:] @ maps - cells[12:]).square().mean() / (cells[12:] - cells[12:].mean()).square().mean()
     assert left < 0.15
@@ -67,8 +69,9 @@ def test_the_folder_is_one_that_diffusers_loads(tmp_path: Path) -> None:
     torch.testing.assert_close(prior.predict(z, t, prior.embed("A dog walking")), expected)
 
 
-def test_encoding_forgets_what_it_can() -> None:
-    """What autograd keeps of a clip is less than what the plain encoder keeps of it."""
+def test_encoding_forgets_what_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What autograd keeps of a large clip is less than what the plain encoder keeps of it."""
+    monkeypatch.setattr("akd.prior.family.SMALL_PICTURES", 0)
     pipe = small_pipeline()
     prior = VideoPrior(FAMILIES["CogVideoXPipeline"](pipe), FilmSettings())
     video = torch.rand(1, 17, 64, 64, 3, requires_grad=True)

@@ -1,7 +1,9 @@
 """A skeleton from nothing but a mesh, against creatures whose own is known."""
 
 import itertools
+import json
 
+import igl
 import numpy as np
 import pytest
 
@@ -11,11 +13,11 @@ from akd.errors import AkdError
 from akd.files.gltf.write_rig import write_rig
 from akd.files.obj import write_obj
 from akd.files.rignet import write_rignet
-from akd.measure.rigging import skeleton_errors
+from akd.measure.rigging import containment, skeleton_errors
 from akd.mesh import Mesh
 from akd.rigging.files import rig_file
 from akd.rigging.joints import bends
-from akd.rigging.mesh_rig import rig_mesh
+from akd.rigging.mesh_rig import find_skeleton, rig_mesh
 from akd.rigging.sheet import rig_sheet
 from akd.rigging.surface import weld
 from akd.rigging.volume import find_paths, middle_lines, solid_volume
@@ -68,12 +70,43 @@ def test_the_mesh_may_face_anywhere() -> None:
     assert ahead @ turn[:3, 0] > 0.95 * np.linalg.norm(ahead)
 
 
-def test_a_template_limits_the_limbs() -> None:
-    found = rig_mesh(creature("tyrannosaur", 3).mesh, template="quadruped")
-    assert len(found.skeleton.limbs_of("arm")) == 0
-    assert any("pairs of legs" in note for note in found.notes)
+def test_a_template_says_which_limbs_there_are() -> None:
+    """A tyrannosaur's arms are front legs to who says so; legs that a body does not have are placed all the same."""
+    mesh = creature("tyrannosaur", 3).mesh
+    as_dog = rig_mesh(mesh, template="quadruped").skeleton
+    assert counts(as_dog)["leg"] == 4
+    assert counts(as_dog)["arm"] == 0
+    as_ant, _, notes = find_skeleton(mesh, template="insect")
+    assert sum(limb.kind == "leg" for limb in as_ant.limbs) == 6
+    assert any("pairs of legs" in note for note in notes)
     with pytest.raises(AkdError, match="templates are"):
-        rig_mesh(creature("human", 0).mesh, template="centipede")
+        rig_mesh(mesh, template="centipede")
+
+
+@pytest.mark.parametrize("plan", ["human", "dog", "beetle", "cow"])
+def test_what_grows_on_a_head_is_no_arm(plan: str) -> None:
+    truth = creature(plan, 11)
+    found, ahead, _ = find_skeleton(truth.mesh)
+    kinds = [sorted(limb.kind for limb in limbs if limb.kind in KINDS) for limbs in (found.limbs, truth.skeleton.limbs)]
+    assert kinds[0] == kinds[1]
+    assert ahead[0] > 0.95
+
+
+def test_bones_of_thin_bent_legs_stay_in_the_flesh() -> None:
+    mesh = creature("spider", 5).mesh
+    joints, *_ = find_skeleton(mesh)
+    skeleton = Skeleton.from_joints(tuple(joints.names), np.array(joints.parents), np.array(joints.positions))
+    surface = weld(mesh)
+    inside = lambda points: np.abs(igl.fast_winding_number(surface.points, surface.faces, points)) > 0.5  # noqa: E731
+    assert containment(skeleton, mesh.vertices, inside) > 0.95
+
+
+def test_every_joint_has_a_limb_and_limbs_come_in_pairs() -> None:
+    skeleton = rig_mesh(creature("dog", 3).mesh).skeleton
+    assert sorted(j for limb in skeleton.limbs for j in limb.joints) == list(range(skeleton.joint_count))
+    for left, right in itertools.pairwise(skeleton.limbs_of("leg")):
+        if left.order == right.order:
+            assert [int(skeleton.mirror[j]) for j in left.joints] == list(right.joints)
 
 
 def test_joints_sit_at_the_bends_of_a_line() -> None:
@@ -108,6 +141,24 @@ def test_a_given_skeleton_is_used_and_must_fit(tmp_path) -> None:
     write_obj(tmp_path / "large.obj", truth.mesh.transformed(np.diag([100.0, 100, 100, 1])))
     with pytest.raises(AkdError, match="does not fit"):
         rig_file(tmp_path / "large.obj", skeleton=tmp_path / "bones.txt")
+
+
+def test_a_skeleton_may_be_json(tmp_path) -> None:
+    truth = creature("human", 1)
+    names, parents = truth.skeleton.names, truth.skeleton.parents
+    joints = [
+        {"name": name, "parent": names[above] if above >= 0 else None, "position": place.tolist()}
+        for name, above, place in zip(names, parents.tolist(), truth.skeleton.positions, strict=True)
+    ]
+    write_obj(tmp_path / "body.obj", truth.mesh)
+    path = tmp_path / "bones.json"
+    path.write_text(json.dumps({"joints": joints[::-1]}))
+    assert set(rig_file(tmp_path / "body.obj", skeleton=path).skeleton.names) <= set(names)
+    for broken in ('{"joints": []}', '{"joints": [{"name": "a", "position": [0, 1]}]}', "{", '[1]',
+                   '{"joints": [{"name": "a", "parent": "b", "position": [0, 1, 0]}]}'):  # fmt: skip
+        path.write_text(broken)
+        with pytest.raises(AkdError, match=r"^[^\n]*\.$"):
+            rig_file(tmp_path / "body.obj", skeleton=path)
 
 
 def test_artists_weights_are_kept_unless_told_otherwise(assets) -> None:

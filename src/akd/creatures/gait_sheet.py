@@ -1,4 +1,7 @@
-"""Strips of pictures of moving rigs: ``python -m akd.creatures.gait_sheet --plans dog --out gaits.png``."""
+"""Strips of pictures of moving rigs: ``python -m akd.creatures.gait_sheet --plans dog --out gaits.png``.
+
+``python -m akd.creatures.gait_sheet --out docs/gaits`` draws all plans and all they can do, a page for each plan.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,15 +38,18 @@ def strip(rig: Rig, motion: Motion, count: int = 8, width: int = 1400, turn: flo
     return Image.fromarray(image[max(inked[0] - 14, 0) : inked[-1] + 6])
 
 
-def page(strips: list[tuple[str, Image.Image]]) -> Image.Image:
-    """Strips under one another, each with its title."""
-    width, height = max(image.width for _, image in strips), sum(image.height + 14 for _, image in strips)
-    out = Image.new("RGB", (width, height), tuple(int(255 * c) for c in PAPER))
+def page(strips: list[tuple[str, Image.Image]], columns: int = 1) -> Image.Image:
+    """Strips in so many columns, each with its title."""
+    rows = [strips[first : first + columns] for first in range(0, len(strips), columns)]
+    tall = [max(image.height for _, image in row) + 14 for row in rows]
+    wide = max(image.width for _, image in strips)
+    out = Image.new("RGB", (wide * columns, sum(tall)), tuple(int(255 * c) for c in PAPER))
     ink, top = ImageDraw.Draw(out), 0
-    for title, image in strips:
-        ink.text((6, top + 1), title, fill=(70, 70, 70))
-        out.paste(image, (0, top + 14))
-        top += image.height + 14
+    for row, height in zip(rows, tall, strict=True):
+        for column, (title, image) in enumerate(row):
+            ink.text((column * wide + 6, top + 1), title, fill=(70, 70, 70))
+            out.paste(image, (column * wide, top + height - image.height))
+        top += height
     return out
 
 
@@ -52,27 +58,42 @@ class GaitSheetSettings:
     """What to draw."""
 
     out: Path = Path("gaits.png")
+    """A picture, or a folder for one page per plan."""
     plans: tuple[str, ...] = tuple(PLANS)
     motions: tuple[str, ...] = ()
     """Gaits and actions; all that the body can do when empty."""
     seed: int = 0
-    count: int = 8
+    count: int = 5
     """Instants per strip."""
-    width: int = 1400
-    """Pixels."""
+    columns: int = 2
+    """Strips beside one another."""
+    width: int = 340
+    """Pixels of a strip."""
     turn: float = 20.0
     """Camera angle from the right side towards the face [degrees]."""
+    colors: int = 16
+    """Of the picture's palette."""
 
 
 def main(settings: GaitSheetSettings) -> None:
     """Draw and save."""
-    strips = []
-    for plan in settings.plans:
-        rig = creature(plan, settings.seed)
-        for name in settings.motions or (*gaits_for(rig), *actions_for(rig)):
-            motion = gait_motion(rig, name, seed=None)
-            strips.append((f"{plan}: {name}", strip(rig, motion, settings.count, settings.width, settings.turn)))
-    page(strips).quantize(64).save(settings.out, optimize=True)
+    if settings.out.suffix:
+        _save([strip for plan in settings.plans for strip in _strips(plan, settings)], settings.out, settings)
+    else:
+        settings.out.mkdir(parents=True, exist_ok=True)
+        for plan in settings.plans:
+            _save(_strips(plan, settings), settings.out / f"{plan}.png", settings)
+
+
+def _strips(plan: str, settings: GaitSheetSettings) -> list[tuple[str, Image.Image]]:
+    rig = creature(plan, settings.seed)
+    names = settings.motions or (*gaits_for(rig), *actions_for(rig))
+    motions = ((name, gait_motion(rig, name, seed=None)) for name in names)
+    return [(f"{plan}: {name}", strip(rig, motion, settings.count, settings.width, settings.turn)) for name, motion in motions]
+
+
+def _save(strips: list[tuple[str, Image.Image]], path: Path, settings: GaitSheetSettings) -> None:
+    page(strips, settings.columns).quantize(settings.colors).save(path, optimize=True)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ Forces are in body weights m g, lengths in leg lengths ℓ, times in √(ℓ/g).
 speed unit 3.1 m/s; a 30 kg animal of that size with k_e = 300 N m/rad and k_d = 10 N m s has stiffness 1, damping 0.1.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -78,3 +79,8 @@ def constants(body: Body, settings: PhysicsSettings, fps: float) -> Constants:
         upright_damping=settings.upright * settings.upright_damping * g**0.5,
         gravity=g,
     )
+
+
+def suitable_substeps(body: Body, fps: float) -> int:
+    """Enough steps per frame for a body of this size: small ones fall and swing fast, and need 25 steps in √(ℓ/g)."""
+    return max(PhysicsSettings.substeps, math.ceil(25 * body.gravity**0.5 / fps))

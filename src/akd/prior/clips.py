@@ -1,8 +1,8 @@
 """What the embedded prior is trained on: our creatures, moving, filmed the way distillation films any character.
 
 Time is the body's own. Animals of different size that go alike do so in times that grow with the root of their leg
-length, so a cat is filmed in slow motion and an elephant in quick motion: a walking stride is about eight frames for
-all of them. At one rate for all, a chick's stride would be two frames, which no model could read.
+length, so a cat is filmed in slow motion and an elephant in quick motion: a walking stride is about twelve frames
+for all of them. At one rate for all, a chick's stride would be three frames, which no model could read.
 """
 
 from collections.abc import Iterator

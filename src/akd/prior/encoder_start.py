@@ -16,7 +16,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from akd.prior.cache import ClipCache, to_network
-from akd.prior.embedded import Vae
+from akd.prior.embedded import CELL_FRAMES, Vae
 
 OPPONENT = torch.tensor([[1 / 3, 1 / 3, 1 / 3], [1.0, -0.5, -0.5], [0.0, 0.9, -0.9]])
 """Brightness, red against the rest, green against blue: colour counts more, because limbs are coloured and the ground is not."""
@@ -41,7 +41,7 @@ def start_encoder(vae: Vae, clips: ClipCache, count: int = 48) -> None:
     for level, block in enumerate(encoder.down_blocks[:3]):
         conv = block.downsamplers[0].conv
         inputs = _inputs_of(vae, conv, videos, lambda x: _patches_2d(x, 2))
-        codes, offset, scale = _best_code(inputs, _cells(videos, 2 ** min(level + 1, 2), 2 ** (level + 1)), conv.out_channels)
+        codes, offset, scale = _best_code(inputs, _cells(videos, CELL_FRAMES, 2 ** (level + 1)), conv.out_channels)
         conv.weight.copy_((codes / scale).T.reshape(conv.weight.shape))
         conv.bias.copy_(-offset / scale)
     _anchor(encoder.down_blocks[3].resnets[0], encoder.norm_out)
@@ -107,7 +107,7 @@ def _last_layer(vae: Vae, videos: Tensor) -> None:
     conv = vae.encoder.conv_out.conv
     inputs = _inputs_of(vae, conv, videos, _patches_3d)
     channels = conv.out_channels // 2
-    codes, offset, size = _best_code(inputs, _cells(videos, 4, 8), channels)
+    codes, offset, size = _best_code(inputs, _cells(videos, CELL_FRAMES, 8), channels)
     scale = (size * size.mean()).sqrt()
     conv.weight.zero_()
     conv.weight[:channels] = (codes / scale).T.reshape(conv.weight[:channels].shape)

@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from akd.prior.cache import ClipCache, Pixels, read_cache, to_network
-from akd.prior.embedded import LATENT_CHANNELS, Vae, small_vae
+from akd.prior.embedded import CELL_FRAMES, LATENT_CHANNELS, Vae, small_vae
 from akd.prior.encoder_start import start_encoder
 from akd.prior.training import Trainee, TrainingConfig, train
 
@@ -51,21 +51,21 @@ class VaeTraining:
 
 
 class CellDecoder(nn.Module):
-    """Stand-in decoder: every latent cell says its 4 × 8 × 8 pixels, knowing its neighbours."""
+    """Stand-in decoder: every latent cell says its 2 × 8 × 8 pixels, knowing its neighbours."""
 
     def __init__(self, width: int = 96) -> None:
         super().__init__()
         self.enter = nn.Conv3d(LATENT_CHANNELS, width, 3, padding=1)
         self.mix = nn.Conv3d(width, width, 3, padding=1)
-        self.paint = nn.Conv3d(width, 3 * 4 * 8 * 8, 1)
-        self.direct = nn.Conv3d(LATENT_CHANNELS, 3 * 4 * 8 * 8, 1)
+        self.paint = nn.Conv3d(width, 3 * CELL_FRAMES * 8 * 8, 1)
+        self.direct = nn.Conv3d(LATENT_CHANNELS, 3 * CELL_FRAMES * 8 * 8, 1)
 
     def forward(self, latents: Float[Tensor, "clip channel cell row column"]) -> Pixels:
         """Pictures; the first cell in time holds one frame only."""
         hidden = nn.functional.silu(self.enter(latents))
         hidden = hidden + nn.functional.silu(self.mix(hidden))
-        pixels = (self.paint(hidden) + self.direct(latents)).unflatten(1, (3, 4, 8, 8))
-        return pixels.permute(0, 1, 5, 2, 6, 3, 7, 4).flatten(6, 7).flatten(4, 5).flatten(2, 3)[:, :, 3:]
+        pixels = (self.paint(hidden) + self.direct(latents)).unflatten(1, (3, CELL_FRAMES, 8, 8))
+        return pixels.permute(0, 1, 5, 2, 6, 3, 7, 4).flatten(6, 7).flatten(4, 5).flatten(2, 3)[:, :, CELL_FRAMES - 1 :]
 
 
 class EncoderSchool(nn.Module):
@@ -167,12 +167,12 @@ def whole_clip(clips: ClipCache, randomness: torch.Generator) -> Pixels:
 
 
 def crops(clips: ClipCache, config: VaeTraining, randomness: torch.Generator) -> Pixels:
-    """Pieces of clips, cut at multiples of 8 pixels and 4 frames, as the latent cells are."""
+    """Pieces of clips, cut at multiples of 8 pixels and 2 frames, as the latent cells are."""
     pieces = []
     for _ in range(config.batch):
         video = clips.video(_draw(len(clips), randomness))
         frames, height, width, _ = video.shape
-        t = 4 * _draw((frames - config.frames) // 4 + 1, randomness)
+        t = CELL_FRAMES * _draw((frames - config.frames) // CELL_FRAMES + 1, randomness)
         y, x = (8 * _draw((side - config.crop) // 8 + 1, randomness) for side in (height, width))
         pieces.append(video[t : t + config.frames, y : y + config.crop, x : x + config.crop])
     return to_network(torch.stack(pieces))

@@ -24,7 +24,7 @@ class FilmSettings:
     """Picture height [px]."""
     frames: int = 17
     """How many frames the prior looks at together."""
-    fps: float = 8.0
+    fps: float = 12.0
     """Frames per second of what the prior has seen; the motion itself is filmed frame by frame as it is."""
     azimuth: tuple[float, float] = (50.0, 70.0)
     """Range the camera stands in: 0 = in front, 90 = on the character's right [degrees]."""

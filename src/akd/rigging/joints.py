@@ -50,7 +50,6 @@ class JointList:
             out.append(parent)
         return out
 
-
     def mirror(self) -> Int[np.ndarray, " joint"]:
         """Each joint's partner on the other side, by name."""
         other = lambda name: name.replace("left", "?").replace("right", "left").replace("?", "right")  # noqa: E731
@@ -86,11 +85,12 @@ def place_joints(layout: Layout, volume: Volume) -> JointList:
 
 def _middle_limbs(joints: JointList) -> list[Limb]:
     """Spine, neck and head, of the joints so far."""
-    kinds: dict[Kind, tuple[int, ...]] = {
-        kind: tuple(j for j, name in enumerate(joints.names) if name.split("_")[0] in words)
-        for kind, words in (("spine", ("hips", "spine")), ("neck", ("neck",)), ("head", ("head",)))  # type: ignore[misc]
-    }
-    return [Limb(kind, "C", 0, members, members[-1]) for kind, members in kinds.items() if members]
+    words: dict[Kind, tuple[str, ...]] = {"spine": ("hips", "spine"), "neck": ("neck",), "head": ("head",)}
+    out = []
+    for kind, starts in words.items():
+        members = tuple(j for j, name in enumerate(joints.names) if name.split("_")[0] in starts)
+        out += [Limb(kind, "C", 0, members, members[-1])] if members else []
+    return out
 
 
 def bends(points: Float[np.ndarray, "place 3"], count: int = 2) -> Float[np.ndarray, "joint 3"]:
@@ -142,7 +142,7 @@ def _add_pair(joints: JointList, pair: Pair, name: str, order: int, parent: int,
 
 def _pair_names(layout: Layout) -> list[tuple[str, int]]:
     """front_leg, hind_leg; leg_1 … from the front where there are more; arm, wing; and the rank from the front."""
-    out = {}
+    out: dict[int, tuple[str, int]] = {}
     for kind in PARTS:
         mine = [p for p in layout.pairs if p.kind == kind][::-1]
         usual = {1: [kind], 2: [f"front_{kind}", f"hind_{kind}"]}

@@ -42,9 +42,7 @@ class Layout:
     notes: tuple[str, ...]
 
 
-def lay_out(
-    lines: list[Line], paths: Paths, *, template: Template | None = None, shortest: float = SHORTEST
-) -> Layout:
+def lay_out(lines: list[Line], paths: Paths, *, template: Template | None = None, shortest: float = SHORTEST) -> Layout:
     """Sort the lines; limbs stick out by more than ``shortest`` [size]. The template says which limbs there must be, where the
     user knows."""
     volume = paths.volume

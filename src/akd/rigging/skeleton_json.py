@@ -55,7 +55,6 @@ def _parent(joint: dict[str, Any], names: list[str], path: Path) -> int:
 
 def _position(joint: dict[str, Any], path: Path) -> list[float]:
     place = joint.get("position")
-    sound = isinstance(place, list) and len(place) == 3 and all(isinstance(x, int | float) and np.isfinite(x) for x in place)
-    if not sound:
+    if not isinstance(place, list) or len(place) != 3 or not all(isinstance(x, int | float) and np.isfinite(x) for x in place):
         raise AkdError(f"{path.name}: the position of {joint['name']!r} must be three numbers, and is {place!r}.")
     return [float(x) for x in place]
