@@ -97,9 +97,12 @@ def _tail(middle: list[Line], head: Line, legs: list[Pair], volume: Volume) -> L
     hips = _hips(legs, volume) if legs else head.points[0]
     thighs = min(hips[0], float(np.median(leg[len(leg) // 2 :, 0])))
     rise = head.points[np.argmax(head.points[:, 1])] - hips
-    upright = rise[1] > 1.5 * abs(rise[0])  # and then small bumps behind are seats, not tails
+    upright = rise[1] > 1.5 * abs(rise[0])
+    if upright:  # small bumps behind are seats, and what sticks out higher up is a pack
+        low = hips[1] + BEHIND * volume.size
+        middle = [line for line in middle if line.reach > SHORTEST * volume.size and line.points[-1, 1] < low]
     found = []
-    for line in middle if not upright else [line for line in middle if line.reach > SHORTEST * volume.size]:
+    for line in middle:
         with_leg, with_head = (_run_together(line, other, volume) for other in (leg, head.points))
         parting = line.points[with_leg]
         near_hips = np.linalg.norm(parting - hips) < np.linalg.norm(parting - head.points[-1])

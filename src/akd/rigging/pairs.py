@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.spatial import cKDTree
 
-from akd.rigging.volume import Line, Volume
+from akd.rigging.volume import EXPLAINS, SHORTEST, Line, Volume
 
 SAMPLES = 64
 PAIR_REACH = 0.12
@@ -129,7 +129,8 @@ def _one_limb(pair: Pair, longer: Pair, volume: Volume) -> bool:
     """Does a pair run along another, or is there flesh between them?"""
     distance, nearest = cKDTree(longer.points).query(pair.points)
     girth = volume.depth[volume.tree.query(longer.points)[1]][nearest]
-    if np.mean(distance < np.maximum(0.03 * volume.size, 1.5 * girth)) > OWN_WAY:
+    own = pair.length * np.mean(distance > EXPLAINS * girth)  # what sticks out of the other's flesh
+    if own < SHORTEST * volume.size or np.mean(distance < np.maximum(0.03 * volume.size, 0.8 * girth)) > OWN_WAY:
         return True
     if pair.is_leg != longer.is_leg:
         return False
@@ -144,7 +145,7 @@ def _neck(depth: Float[np.ndarray, " place"], shoulders: int) -> int:
     girth = np.convolve(np.pad(depth[shoulders:], 2, mode="edge"), np.ones(5) / 5, mode="valid")
     below, above = np.maximum.accumulate(girth), np.maximum.accumulate(girth[::-1])[::-1]
     narrowness = (np.minimum(below, above) / girth)[: max(len(girth) - 4, 0)]  # the last places are the tip
-    narrow = np.flatnonzero(narrowness >= max(1 / NECK, 0.8 * narrowness.max(initial=0)))
+    narrow = np.flatnonzero(narrowness >= 1 / NECK)
     if not len(narrow):
         return len(depth)
     last = np.split(narrow, np.flatnonzero(np.diff(narrow) > 1) + 1)[-1]
