@@ -26,6 +26,7 @@ class Question(NamedTuple):
     wanted: Text
     unwanted: Text
     guidance: float
+    look_ahead: int = 1
 
 
 def draw_noise(shape: tuple[int, ...], draws: int, t: tuple[float, float], randomness: torch.Generator) -> tuple[Tensor, Tensor]:
@@ -39,10 +40,13 @@ def draw_noise(shape: tuple[int, ...], draws: int, t: tuple[float, float], rando
 
 @torch.no_grad()
 def sds(prior: VideoPrior, z: Latents, ask: Question) -> Latents:
-    """Score distillation: z − ẑ, ẑ the guided guess of the clean clip."""
+    """Score distillation: z − ẑ, ẑ the guided guess of the clean clip, made in one step or several."""
     clean = z.expand_as(ask.noise)
-    z_t = add_noise(clean, ask.noise, prior.schedule.level(ask.t))
-    guess = prior.denoise(z_t, ask.t, ask.wanted, ask.unwanted, ask.guidance)
+    z_t, t = add_noise(clean, ask.noise, prior.schedule.level(ask.t)), ask.t
+    for step in range(ask.look_ahead):
+        guess = prior.denoise(z_t, t, ask.wanted, ask.unwanted, ask.guidance)
+        t = ask.t * (1 - (step + 1) / ask.look_ahead)
+        z_t = add_noise(guess.clean, guess.noise, prior.schedule.level(t))
     return (clean - guess.clean).mean(0, keepdim=True)
 
 

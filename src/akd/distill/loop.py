@@ -18,7 +18,6 @@ from akd.motion import Motion
 from akd.pose import Pose
 from akd.prior.clips import film_rate
 from akd.prior.prior import VideoPrior
-from akd.render.film import film
 from akd.rig import Rig
 from akd.skeleton import forward_kinematics
 from akd.splats import SkinnedSplats
@@ -57,34 +56,47 @@ class Distillation:
         recipe = task.recipe
         self.footing = Footing.of(task.rig)
         self.dance = start_dance(task)
-        self.optimiser = torch.optim.Adam([
-            {"params": [self.dance.curves.coefficients], "lr": recipe.learning_rate, "base": recipe.learning_rate},
-            {"params": [p for n,p in self.dance.named_parameters() if not n.endswith("coefficients")], "lr": recipe.learning_rate*recipe.lrf, "base":recipe.learning_rate*recipe.lrf}], betas=(0.9, 0.99))
+        # A step is in proportion to the gradient where that is small (see ``_descend``): what hardly shows hardly moves.
+        self.optimiser = torch.optim.Adam(self.dance.parameters(), lr=recipe.learning_rate, betas=(0.9, 0.99))
         self.iteration = 0
 
     def step(self) -> dict[str, float]:
-        """One iteration; returns what it measured."""
-        task, recipe, iteration = self.task, self.task.recipe, self.iteration
+        """One iteration: ask the prior once, and take a few steps towards what it believes; returns what was measured."""
+        task, recipe = self.task, self.task.recipe
         prior, settings = task.prior, task.prior.film
-        randomness = torch.Generator().manual_seed(task.seed * 1_000_003 + iteration)
-        motion = self.dance.motion(settings.frames, task.fps, self._window(randomness))
-        video = film_softly(task.rig.skeleton, as_seen(motion), task.skinned, settings, settings.sample_views(1, randomness)[0], recipe.tau, recipe.blur)
-        z = prior.encode(video[None])
-        noise, t = draw_noise(tuple(z.shape[1:]), recipe.draws, recipe.noise_range(iteration), randomness)
-        ask = Question(noise, t, prior.embed(task.wanted), prior.embed(task.unwanted), recipe.guidance)
-        gradient = ESTIMATORS[recipe.estimator](prior, z.detach(), ask)
-        terms = self._terms(motion)
-        self.optimiser.zero_grad()
-        total = (z * gradient).sum() + z.numel() / PAPER_LATENTS * sum(terms.values())
-        total.backward()
-        norms = self._check()
-        if iteration == 0:
-            size = self.dance.curves.coefficients.grad.square().mean().sqrt().item()
-            for group in self.optimiser.param_groups: group['eps'] = size*recipe.eps
-        for group in self.optimiser.param_groups: group['lr'] = group['base'] * (1-iteration/recipe.iterations)**0.5
-        self.optimiser.step()
+        randomness = torch.Generator().manual_seed(task.seed * 1_000_003 + self.iteration)
+        start, view = self._window(randomness), settings.sample_views(1, randomness)[0]
+        shape = prior.latent_shape(settings.frames, settings.height, settings.width)
+        noise, t = draw_noise(shape, recipe.draws, recipe.noise_range(self.iteration), randomness)
+        ask = Question(noise, t, prior.embed(task.wanted), prior.embed(task.unwanted), recipe.guidance, recipe.look_ahead)
+        target = None
+        for _ in range(recipe.steps_each):
+            motion = self.dance.motion(settings.frames, task.fps, start)
+            video = film_softly(task.rig.skeleton, as_seen(motion), task.skinned, settings, view)
+            z = prior.encode(video[None])
+            if target is None:
+                gradient = ESTIMATORS[recipe.estimator](prior, z.detach(), ask)
+                target = z.detach() - gradient
+            terms = self._terms(motion)
+            self._descend((z - target).square().sum() / 2 + z.numel() / PAPER_LATENTS * sum(terms.values()))
         self.iteration += 1
-        return {"score": float(gradient.square().mean().sqrt()), **{k: float(v.detach()) for k, v in terms.items()}, **norms}
+        return {"score": float(gradient.square().mean().sqrt()), **{name: float(term.detach()) for name, term in terms.items()}}
+
+    def _descend(self, total: Float[Tensor, ""]) -> None:
+        """One step of the optimiser."""
+        self.optimiser.zero_grad()
+        total.backward()
+        for name, value in self.dance.named_parameters():
+            if value.grad is not None and not value.grad.isfinite().all():
+                raise AkdError(f"The gradient of {name} is not finite at iteration {self.iteration}: use a lower learning rate.")
+        if not self.optimiser.state:
+            slope = self.dance.curves.coefficients.grad
+            usual = slope.square().mean().sqrt().item() if slope is not None else 0.0
+            for group in self.optimiser.param_groups:
+                group["eps"] = usual
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.task.recipe.learning_rate * (1 - self.iteration / self.task.recipe.iterations) ** 0.5
+        self.optimiser.step()
 
     def _window(self, randomness: torch.Generator) -> float:
         """When the film begins [s]: a loop is one window, a longer clip is seen in windows that overlap."""
@@ -102,12 +114,6 @@ class Distillation:
             terms["slip"] = recipe.footing * slip(feet) * self.task.rig.leg_metres / 9.81
             settle(self.dance, feet, SETTLE)
         return terms
-
-    def _check(self) -> dict[str, float]:
-        for name, value in self.dance.named_parameters():
-            if value.grad is not None and not value.grad.isfinite().all():
-                raise AkdError(f"The gradient of {name} is not finite at iteration {self.iteration}: use a lower learning rate.")
-        return {}
 
 
 def start_dance(task: Task) -> Dance:

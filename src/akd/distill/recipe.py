@@ -21,6 +21,10 @@ class Recipe:
     estimator: Estimator = "sds"
     draws: int = 8
     """Noises per picture: the prior's network costs less than film and encoder."""
+    look_ahead: int = 1
+    """Steps in which noise is removed before the prior is believed: one blurs all that may be, several choose."""
+    steps_each: int = 1
+    """Steps of the motion towards what the prior believes, before it is asked again."""
     guidance: float = 5.0
     learning_rate: float = 0.03
     t_start: tuple[float, float] = (0.85, 0.95)
@@ -35,10 +39,7 @@ class Recipe:
     footing: float = 3e4
     """Weight of the slip of feet that stand (see ``objective.slip``); with 0, speed and height stay as they were, too."""
     restraint: float = 100.0
-    tau: float = 0.3
-    blur: float = 0.04
-    eps: float = 1.0
-    lrf: float = 0.3
+    """Weight of the distance from rest: what the prior does not ask for stays still."""
     strides_per_film: float = 2.0
     """Stride frequency at the start, in rounds per film, the same for every sentence."""
     speed: float = 0.5

@@ -1,7 +1,8 @@
 """A film whose gradient sees more than the eye does.
 
 A leg that is hidden behind another has no gradient, and one that is two widths away from where it should be has a misleading
-one. So the pictures are those of ``film``, exactly, but the gradient is that of the same scene made translucent and a little out of focus.
+one. So the pictures are those of ``film``, exactly, but the gradient is that of the same scene made translucent and a
+little out of focus.
 """
 
 import torch
@@ -15,9 +16,14 @@ from akd.render.follow_camera import View
 from akd.skeleton import Skeleton
 from akd.splats import SkinnedSplats
 
+CLARITY = 0.3
+"""Opacity of the softened scene, as a share of the true one."""
+BLUR = 0.04
+"""How far out of focus it is [ℓ]."""
+
 
 def film_softly(
-    skeleton: Skeleton, motion: Motion, skinned: SkinnedSplats, settings: FilmSettings, view: View, tau, blur
+    skeleton: Skeleton, motion: Motion, skinned: SkinnedSplats, settings: FilmSettings, view: View
 ) -> Float[Tensor, "frame height width 3"]:
     """The film of a motion from one side, with the gradient of the softened one."""
     moving = move_splats(skeleton, motion, skinned)
@@ -27,7 +33,7 @@ def film_softly(
         behind = backdrop(moving, camera, settings, shadow_light(moving, settings))
         sharp = shoot(moving, colors, camera, behind)
     soft = moving._replace(
-        covariances=moving.covariances + blur**2 * torch.eye(3), opacities=tau * moving.opacities
+        covariances=moving.covariances + BLUR**2 * torch.eye(3), opacities=CLARITY * moving.opacities
     )
     seen = shoot(soft, colors, camera, behind)
     return seen + (sharp - seen).detach()
