@@ -11,15 +11,22 @@ import torch
 import tyro
 from PIL import Image, ImageDraw
 
+from akd.creatures.actions import ACTIONS
 from akd.creatures.build import creature
 from akd.creatures.gaits import actions_for, gait_motion, gaits_for
 from akd.creatures.plans import PLANS
+from akd.creatures.puppet import puppet
 from akd.creatures.sheet import PAPER, picture
 from akd.mesh import Mesh
 from akd.motion import Motion
 from akd.rig import Rig
 from akd.skeleton import forward_kinematics
 from akd.skinning import skin_points
+
+NARROWEST = 0.55
+"""Pictures of a strip are at least this far apart, in heights of the body: else those of slim ones would be much larger."""
+FACING = 55.0
+"""Actions of upright bodies are seen from here [degrees]: from the side one arm hides the other."""
 
 
 def strip(rig: Rig, motion: Motion, count: int = 8, width: int = 1400, turn: float = 20.0) -> Image.Image:
@@ -30,7 +37,8 @@ def strip(rig: Rig, motion: Motion, count: int = 8, width: int = 1400, turn: flo
     shapes = skin_points(rig.skeleton, forward_kinematics(rig.skeleton, pose), weights, rest).double().numpy()
     shapes = shapes - pose.root_position[:, None].double().numpy() * (1, 0, 1)
     aside = np.array([np.cos(np.radians(turn)), 0, -np.sin(np.radians(turn))])  # to the right in the picture
-    gap = 1.12 * float(np.ptp(np.concatenate(shapes) @ aside)) + 0.1
+    across, high = float(np.ptp(np.concatenate(shapes) @ aside)), float(np.ptp(rig.mesh.vertices[:, 1]))
+    gap = 1.12 * max(across, NARROWEST * high) + 0.1
     vertices = np.concatenate([shape + number * gap * aside for number, shape in enumerate(shapes)])
     faces = np.concatenate([rig.mesh.faces + number * rig.mesh.vertex_count for number in range(count)])
     image = picture(Mesh(vertices, faces, np.tile(rig.mesh.colors, (count, 1))), width, turn, 8.0)
@@ -63,15 +71,15 @@ class GaitSheetSettings:
     motions: tuple[str, ...] = ()
     """Gaits and actions; all that the body can do when empty."""
     seed: int = 0
-    count: int = 5
+    count: int = 6
     """Instants per strip."""
     columns: int = 2
     """Strips beside one another."""
-    width: int = 340
+    width: int = 330
     """Pixels of a strip."""
     turn: float = 20.0
     """Camera angle from the right side towards the face [degrees]."""
-    colors: int = 16
+    colors: int = 24
     """Of the picture's palette."""
 
 
@@ -88,8 +96,11 @@ def main(settings: GaitSheetSettings) -> None:
 def _strips(plan: str, settings: GaitSheetSettings) -> list[tuple[str, Image.Image]]:
     rig = creature(plan, settings.seed)
     names = settings.motions or (*gaits_for(rig), *actions_for(rig))
-    motions = ((name, gait_motion(rig, name, seed=None)) for name in names)
-    return [(f"{plan}: {name}", strip(rig, motion, settings.count, settings.width, settings.turn)) for name, motion in motions]
+    out = []
+    for name in names:
+        turn = FACING if name in ACTIONS and puppet(rig).is_upright else settings.turn
+        out.append((f"{plan}: {name}", strip(rig, gait_motion(rig, name, seed=None), settings.count, settings.width, turn)))
+    return out
 
 
 def _save(strips: list[tuple[str, Image.Image]], path: Path, settings: GaitSheetSettings) -> None:
