@@ -101,6 +101,7 @@ def _tail(middle: list[Line], head: Line, legs: list[Pair], volume: Volume) -> L
     if upright:  # small bumps behind are seats, and what sticks out higher up is a pack
         low = hips[1] + BEHIND * volume.size
         middle = [line for line in middle if line.reach > SHORTEST * volume.size and line.points[-1, 1] < low]
+        thighs -= float(volume.depth[volume.tree.query(hips)[1]])
     found = []
     for line in middle:
         with_leg, with_head = (_run_together(line, other, volume) for other in (leg, head.points))

@@ -15,7 +15,7 @@ from akd.mesh import Mesh
 from akd.rig import FileRig, Rig
 from akd.rigging.joints import JointList, place_joints
 from akd.rigging.layout import SHORT_TAIL, Layout, lay_out
-from akd.rigging.pairs import OFF_PLANE, ON_GROUND, SHORT_LIMB
+from akd.rigging.pairs import OFF_PLANE, SHORT_LIMB, near_ground
 from akd.rigging.surface import weld
 from akd.rigging.template import TEMPLATES
 from akd.rigging.volume import SHORTEST, Line, Volume, find_paths, middle_lines, solid_volume
@@ -84,7 +84,7 @@ def _stance(
         ahead = np.sign(ahead @ forward or 1.0) * ahead
     else:
         turned = body.moved(facing_matrix(ahead, centre))
-        low = volume.floor + ON_GROUND * volume.height
+        low = near_ground(volume)
         feet = [chain for chain in _chains(lines) if turned.joints[chain[-1], 1] < low]
         votes = forward_votes(turned, [(leg[-6:], leg[-6:]) for leg in feet], None, None)
         tips = turned.joints[[chain[-1] for chain in _chains(lines)]]

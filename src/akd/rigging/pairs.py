@@ -63,7 +63,7 @@ class Pair:
 def pair_up(lines: list[Line], volume: Volume, shortest: float) -> tuple[list[Pair], list[Line], int]:
     """Pairs that stick out by more than ``shortest`` [size], lines in the middle, and how many are neither."""
     tips = np.array([line.points[-1] for line in lines])
-    low = volume.floor + ON_GROUND * volume.height
+    low = near_ground(volume)
     aside = np.abs(tips[:, 2]) > np.where(tips[:, 1] < low, NARROW, OFF_PLANE) * volume.size
     aside &= ~np.array([_crosses_plane(line, volume) for line in lines])
     middle = [line for line, off in zip(lines, aside, strict=True) if not off]
@@ -82,6 +82,11 @@ def pair_up(lines: list[Line], volume: Volume, shortest: float) -> tuple[list[Pa
             found.append(evenly(lines[i])[0] * (FLIP if i in left else 1))
     pairs = [Pair(points, "leg" if points[-1, 1] < low else "arm") for points in found]
     return pairs, middle, int(aside.sum()) - len(used)
+
+
+def near_ground(volume: Volume) -> float:
+    """Up to this height a tip stands on the ground. Voxels are coarse for flat bodies: the lowest tell nothing."""
+    return volume.floor + max(ON_GROUND * volume.height, 2.5 * volume.step)
 
 
 def _crosses_plane(line: Line, volume: Volume) -> bool:
