@@ -26,10 +26,12 @@ from akd.skinning import skin_points
 NARROWEST = 0.55
 """Pictures of a strip are at least this far apart, in heights of the body: else those of slim ones would be much larger."""
 FACING = 55.0
-"""Actions of upright bodies are seen from here [degrees]: from the side one arm hides the other."""
+"""Actions of upright bodies are seen from here [degrees]: from the side one arm hides the other;"""
+ABOVE = 30.0
+"""and bodies whose legs sprawl from here and so high up [degrees]: from the side they are a line."""
 
 
-def strip(rig: Rig, motion: Motion, count: int = 8, width: int = 1400, turn: float = 20.0) -> Image.Image:
+def strip(rig: Rig, motion: Motion, count: int = 8, width: int = 1400, turn: float = 20.0, lift: float = 8.0) -> Image.Image:
     """So many instants of a motion side by side, on one ground and in one scale."""
     chosen = np.linspace(0, motion.frame_count - 1, count + 1).astype(int)[:-1]
     pose = motion.pose[torch.from_numpy(chosen)]
@@ -41,7 +43,7 @@ def strip(rig: Rig, motion: Motion, count: int = 8, width: int = 1400, turn: flo
     gap = 1.12 * max(across, NARROWEST * high) + 0.1
     vertices = np.concatenate([shape + number * gap * aside for number, shape in enumerate(shapes)])
     faces = np.concatenate([rig.mesh.faces + number * rig.mesh.vertex_count for number in range(count)])
-    image = picture(Mesh(vertices, faces, np.tile(rig.mesh.colors, (count, 1))), width, turn, 8.0)
+    image = picture(Mesh(vertices, faces, np.tile(rig.mesh.colors, (count, 1))), width, turn, lift)
     inked = np.flatnonzero((np.abs(image / 255 - PAPER) > 0.02).any((1, 2)))
     return Image.fromarray(image[max(inked[0] - 14, 0) : inked[-1] + 6])
 
@@ -98,8 +100,10 @@ def _strips(plan: str, settings: GaitSheetSettings) -> list[tuple[str, Image.Ima
     names = settings.motions or (*gaits_for(rig), *actions_for(rig))
     out = []
     for name in names:
-        turn = FACING if name in ACTIONS and puppet(rig).is_upright else settings.turn
-        out.append((f"{plan}: {name}", strip(rig, gait_motion(rig, name, seed=None), settings.count, settings.width, turn)))
+        low = all(foot.leg.sprawls for foot in puppet(rig).feet)
+        turn = FACING if low or (name in ACTIONS and puppet(rig).is_upright) else settings.turn
+        motion, lift = gait_motion(rig, name, seed=None), ABOVE if low else 8.0
+        out.append((f"{plan}: {name}", strip(rig, motion, settings.count, settings.width, turn, lift)))
     return out
 
 
