@@ -6,7 +6,7 @@ grow until one covers the whole clip: each stage starts from controls that alrea
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
@@ -22,12 +22,12 @@ from akd.measure.trace import trace
 from akd.measure.tracking import coordinate_error, joint_error, mechanical_work, upright_impulse
 from akd.motion import Motion
 from akd.physics.body import Body, body_from_rig
+from akd.physics.effort import joint_torques, support_torques
 from akd.physics.objective import Objective, Weights
 from akd.physics.settings import PhysicsSettings, constants
 from akd.physics.simulate import Rollout, between_frames, simulate
 from akd.physics.state import State, pose_of, state_at_rest, with_velocity
 from akd.physics.target import Target, TargetSettings, prepare
-from akd.physics.twin import up_in_root, upright_torque
 from akd.pose import Pose
 from akd.rig import Rig
 
@@ -47,7 +47,7 @@ class TrackSettings:
 
     windows: tuple[int, ...] = (4, 8, 16, 0)
     """Frames of the windows of each stage; 0 is the whole clip, and comes last."""
-    iterations: tuple[int, ...] = (30, 25, 30, 90)
+    iterations: tuple[int, ...] = (40, 40, 60, 200)
     """Steps of Adam in each stage."""
     rate: float = 0.02
     """Learning rate for windows of four frames [rad]; longer ones take smaller steps, with the root of their length."""
@@ -171,7 +171,7 @@ class _Search:
         self.losses: list[float] = []
         self.notes: list[str] = list(target.notes)
 
-    def run(self, window: int, iterations: int, steps: Iterable[int]) -> None:
+    def run(self, window: int, iterations: int, steps: Iterator[int]) -> None:
         """One stage: windows of so many frames, Adam with a learning rate that falls along a cosine."""
         frames = len(self.states.position) - 1
         window = min(window or frames, frames)
@@ -181,7 +181,8 @@ class _Search:
         speed = VELOCITY_RATE * self.body.gravity**0.5
         unknowns = [self.controls, *self.velocity]
         before = [part.detach().clone() for part in unknowns]
-        for step, _ in zip(range(iterations), steps, strict=False):
+        for step in range(iterations):
+            next(steps, None)
             cooled = self.settings.cooling + (1 - self.settings.cooling) * (1 + np.cos(np.pi * step / iterations)) / 2
             for group, factor in zip(optimiser.param_groups, (1.0, speed), strict=True):
                 group["lr"] = rate * cooled * factor
@@ -195,7 +196,7 @@ class _Search:
                 return self._after_trouble(error, window, iterations - step, steps)
             optimiser.step()
 
-    def _after_trouble(self, error: AkdError, window: int, iterations: int, steps: Iterable[int]) -> None:
+    def _after_trouble(self, error: AkdError, window: int, iterations: int, steps: Iterator[int]) -> None:
         """Keep what there is, or take smaller steps through time, or give up."""
         if self.best.rollout is not None:
             self.notes.append(f"Stopped early and kept the best so far. {error}")
@@ -263,27 +264,12 @@ def _substeps(at: Tensor, substeps: int) -> Tensor:
     return (at[:-1, None] * substeps + torch.arange(substeps)[:, None]).flatten(0, 1)
 
 
-def applied_torques(rollout: Rollout) -> Float[np.ndarray, "step link 3"]:
-    """What the controllers exert at the end of every step [m g ℓ]."""
-    c, after = rollout.constants, rollout.states[1:]
-    torque = c.stiffness * (rollout.targets - after.angles) - c.damping * after.rates
-    torque[:, 0] = 0
-    return (torque / c.gravity).numpy()
-
-
-def virtual_torques(rollout: Rollout) -> Float[np.ndarray, "step 3"]:
-    """The torque that keeps the root's up direction up [m g ℓ]."""
-    states, c = rollout.states, rollout.constants
-    up = up_in_root(states[0]).expand_as(states.spin[1:])
-    return (upright_torque(states.rotation[:-1], states.spin[1:], up, c) / c.gravity).numpy()
-
-
 def _result(rig: Rig, motion: Motion, target: Target, search: _Search, seconds: float, from_file: bool) -> TrackResult:
     best, body, fps = search.best, search.body, search.fps
     assert best.rollout is not None
     simulated = Motion(pose_of(body, best.rollout.frames, search.pose.angles), fps)
     seen, wanted = trace(rig, simulated), trace(rig, target.motion)
-    torques, upright = applied_torques(best.rollout), virtual_torques(best.rollout)
+    torques, upright = ((part(best.rollout) / body.gravity).numpy() for part in (joint_torques, support_torques))
     speeds = best.rollout.states.rates[1:].flatten(1).numpy()
     return TrackResult(
         motion=simulated, target=target, body=body, physics=search.physics, controls=best.controls.numpy(), start=best.start,
