@@ -9,7 +9,7 @@ from torch import Tensor
 
 from akd.errors import AkdError
 from akd.physics.body import Body
-from akd.physics.engine import Engine
+from akd.physics.engine import engine_for, pack, unpack
 from akd.physics.settings import Constants, PhysicsSettings, constants
 from akd.physics.state import State
 from akd.physics.twin import up_in_root
@@ -55,10 +55,9 @@ def simulate(
             f"Controls of shape {tuple(controls.shape)} do not fit a start of shape {tuple(batch)} and {body.link_count} links."
         )
     _check_given(body, start, targets, settings)
-    flat = [part.reshape(-1, *part.shape[len(batch) :]).contiguous() for part in start]
-    flat_targets = targets.reshape(len(targets), -1, body.link_count, 3).contiguous()
-    parts = _Simulation.apply(body, settings, fps, flat_targets, *flat)
-    states = State(*(part.reshape(len(part), *batch, *part.shape[2:]) for part in parts))
+    samples = targets.reshape(len(targets), -1, body.link_count, 3).contiguous()
+    numbers = _Simulation.apply(body, settings, fps, samples, pack(start).reshape(samples.shape[1], -1))
+    states = unpack(numbers.reshape(len(numbers), *batch, -1), body.link_count)
     return Rollout(states, targets, settings.substeps, constants(body, settings, fps))
 
 
@@ -70,49 +69,46 @@ def between_frames(controls: Float[Tensor, "frame *batch link 3"], substeps: int
 
 
 class _Simulation(torch.autograd.Function):
-    """Targets and the six parts of the start → the six parts of the trajectory, one sample axis."""
+    """Targets and packed states to start from → packed trajectories, over one axis of samples."""
 
     @staticmethod
-    def forward(ctx, body: Body, settings: PhysicsSettings, fps: float, targets: Tensor, *start: Tensor):
-        engine = Engine(body, constants(body, settings, fps), targets, targets.shape[1], settings.chunk)
-        at = [part.new_empty(len(targets) + 1, *part.shape) for part in start]
-        for trajectory, part in zip(at, start, strict=True):
-            trajectory[0] = part
-        up = up_in_root(State(*start)).contiguous()
+    def forward(ctx, body: Body, settings: PhysicsSettings, fps: float, targets: Tensor, start: Tensor):
+        engine = engine_for(body, constants(body, settings, fps), settings.chunk, targets)
+        at = start.new_empty(len(targets) + 1, *start.shape)
+        at[0] = start
+        up = up_in_root(unpack(start, body.link_count)).contiguous()
         engine.forward(up, at, targets)
-        _check(body, settings, State(*at))
-        ctx.save_for_backward(targets, up, *at)
-        ctx.engine, ctx.settings = engine, settings
-        return tuple(at)
+        _check(body, settings, unpack(at, body.link_count))
+        ctx.save_for_backward(targets, up, at)
+        ctx.body, ctx.settings, ctx.engine = body, settings, engine
+        return at
 
     @staticmethod
     @torch.autograd.function.once_differentiable
-    def backward(ctx, *d_out: Tensor):
-        targets, up, *at = ctx.saved_tensors
+    def backward(ctx, d_out: Tensor):
+        targets, up, at = ctx.saved_tensors
         settings: PhysicsSettings = ctx.settings
-        d_at = [torch.zeros_like(part) if d is None else d.clone(memory_format=torch.contiguous_format)
-                for part, d in zip(at, d_out, strict=True)]  # fmt: skip
-        d_targets = torch.zeros_like(targets)
+        d_at, d_targets = d_out.clone(memory_format=torch.contiguous_format), torch.zeros_like(targets)
 
         def between_chunks(step: int) -> None:
-            here = [d[step] for d in d_at]
-            _check_gradient(ctx.engine.body, settings, here, step)
+            norm = d_at[step].norm(dim=-1)
+            if not bool(torch.isfinite(norm).all()):
+                raise _not_finite(ctx.body, settings, unpack(d_at[step], ctx.body.link_count), step)
             if settings.clip_mode == "chunk" and step > 0:
-                _clip(here, settings.clip)
+                d_at[step] *= _shorten(norm, settings.clip)[:, None]
 
         ctx.engine.backward(up, at, targets, d_at, d_targets, between_chunks)
-        d_start = [d[0] for d in d_at]
+        d_start = d_at[0]
         if settings.clip_mode == "global":
-            _clip([d_targets.transpose(0, 1), *d_start], settings.clip)
-        return (None, None, None, d_targets, *d_start)
+            norm = (d_targets.square().sum((0, 2, 3)) + d_start.square().sum(-1)).sqrt()
+            scale = _shorten(norm, settings.clip)
+            d_targets, d_start = d_targets * scale[:, None, None], d_start * scale[:, None]
+        return None, None, None, d_targets, d_start
 
 
-def _clip(parts: list[Tensor], limit: float) -> None:
-    """Shorten, in place and for each sample for itself, the vector made of all parts."""
-    squared = torch.stack([part.flatten(1).square().sum(1) for part in parts]).sum(0)
-    scale = (limit / squared.sqrt().clamp(min=1e-12)).clamp(max=1)
-    for part in parts:
-        part.mul_(scale.reshape(-1, *[1] * (part.ndim - 1)))
+def _shorten(norm: Tensor, limit: float) -> Tensor:
+    """The factor that brings a vector of this norm within the limit."""
+    return (limit / norm.clamp(min=1e-12)).clamp(max=1)
 
 
 def _check(body: Body, settings: PhysicsSettings, states: State) -> None:
@@ -138,13 +134,11 @@ def _check_given(body: Body, start: State, targets: Tensor, settings: PhysicsSet
         raise AkdError(f"The controls are not finite in frame {step // settings.substeps} at bone {body.names[link]}.")
 
 
-def _check_gradient(body: Body, settings: PhysicsSettings, parts: list[Tensor], step: int) -> None:
-    """The same for what flows back."""
-    if all(bool(torch.isfinite(part).all()) for part in parts):
-        return
-    bad = ~torch.isfinite(parts[2] + parts[5]).all(-1).all(0)
-    link = int(bad.nonzero()[0]) if bad.any() else 0
-    raise AkdError(
-        f"The gradient is not finite at frame {step // settings.substeps}, bone {body.names[link]}: use a smaller chunk than"
+def _not_finite(body: Body, settings: PhysicsSettings, gradient: State, step: int) -> AkdError:
+    """What to say of a gradient that exploded."""
+    bad = torch.isfinite(gradient.angles + gradient.rates).logical_not().any(-1).any(0)
+    name = body.names[int(bad.nonzero()[0]) if bad.any() else 0]
+    return AkdError(
+        f"The gradient is not finite at frame {step // settings.substeps}, bone {name}: use a smaller chunk than"
         f" {settings.chunk} steps, a smaller clip than {settings.clip}, or more substeps."
     )
