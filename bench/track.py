@@ -36,7 +36,7 @@ ARTISTS = (
 SPOILT = (("dog", "walk"), ("human", "walk"), ("spider", "walk"))
 COLUMNS = ("penetration_max", "float_height", "skating_ratio", "slide", "jerk")
 AIMS = "error ≤ .05, penetration ≤ .01, float ≤ .02 (walks), skating ≤ .05, jerk ≤ 1.5× the mended target's, impulse ≤ .1, ≤ 60 s"
-HEADER = f"{'clip':26s} frames  error  " + "  ".join(f"{name:>16s}" for name in COLUMNS) + "  impulse  cpu s  misses"
+HEADER = f"{'clip':26s} frames  error  turn° " + "  ".join(f"{name:>16s}" for name in COLUMNS) + "  impulse  cpu s  misses"
 
 
 @dataclass(frozen=True)
@@ -95,10 +95,8 @@ def line(name: str, result: TrackResult, seconds: float) -> str:
             before = result.target_metrics.jerk
         pairs.append(" → ".join(f"{value:.3g}" if value is not None else "–" for value in (before, after)))
     missed = ", ".join(misses(result, seconds)) or "–"
-    return (
-        f"{name:26s} {result.motion.frame_count:6d}  {result.tracking_error:.3f}  " + "  ".join(f"{p:>16s}" for p in pairs)
-        + f"  {result.upright_impulse:7.3f}  {seconds:5.0f}  {missed}"
-    )  # fmt: skip
+    head = f"{name:26s} {result.motion.frame_count:6d}  {result.tracking_error:.3f}  {np.degrees(result.turn_error):5.1f}  "
+    return head + "  ".join(f"{p:>16s}" for p in pairs) + f"  {result.upright_impulse:7.3f}  {seconds:5.0f}  {missed}"
 
 
 def table(study: Study) -> None:

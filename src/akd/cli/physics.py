@@ -1,5 +1,6 @@
 """Commands on physics."""
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -106,7 +107,7 @@ def _settings(recipe: str, upright: str, substeps: int | None) -> "TrackSettings
 def _table(name: str, rows: list[tuple[str, str, str, str]], result: "TrackResult"):
     from rich.table import Table
 
-    error = f"{result.tracking_error:.3f} ℓ from the target"
+    error = f"{result.tracking_error:.3f} ℓ and {math.degrees(result.turn_error):.0f}° from the target"
     table = Table("metric", "given", "target", "simulated", title=f"{name}: {error}, {result.seconds:.0f} s")
     for row in rows:
         table.add_row(*row)

@@ -52,6 +52,14 @@ def reach(puppet: Puppet, root: Vectors, turns: Turns, wanted: Feet) -> Turns:
     return bent
 
 
+def leg_length(puppet: Puppet, number: int) -> float:
+    """From the hip along the bones to the joint that moves most of the sole, or to the sole of a leg of one bone [ℓ]."""
+    points = puppet.skeleton.positions[leg_chain(puppet, number)]
+    if len(points) == 1:
+        points = np.stack((points[0], puppet.feet[number].centre))
+    return float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
+
+
 def overstretch(puppet: Puppet, root: Vectors, turns: Turns, wanted: Feet) -> Float[np.ndarray, "frame foot"]:
     """How far the body must sink for each foot to be within reach of its leg [ℓ]; negative where there is room."""
     rotation, position = stage_turns(puppet.skeleton, root, turns)
@@ -81,12 +89,10 @@ def _leg_line(
     """From the hip to where the foot joint would be if the sole were as wanted, and how long that may be."""
     chain = leg_chain(puppet, number)
     missed = wanted[:, number] - _foot_at(puppet, number, rotation, position)
-    bones = np.diff(puppet.skeleton.positions[chain], axis=0)
-    length = STRETCH * float(np.linalg.norm(bones, axis=1).sum())
+    length = leg_length(puppet, number)
     if len(chain) == 1:
-        length = float(np.linalg.norm(puppet.feet[number].centre - puppet.skeleton.positions[chain[0]]))
         return _foot_at(puppet, number, rotation, position) + missed - position[:, chain[0]], length
-    return position[:, chain[-1]] + missed - position[:, chain[0]], length
+    return position[:, chain[-1]] + missed - position[:, chain[0]], STRETCH * length
 
 
 def leg_chain(puppet: Puppet, number: int) -> list[int]:

@@ -42,7 +42,7 @@ def comparison(result: TrackResult) -> list[tuple[str, str, str, str]]:
 def numbers(result: TrackResult) -> dict[str, object]:
     """Everything measured, ready for JSON."""
     return {
-        "tracking_error": result.tracking_error, "coordinate_error": result.coordinate_error,
+        "tracking_error": result.tracking_error, "turn_error": result.turn_error, "coordinate_error": result.coordinate_error,
         "upright_impulse": result.upright_impulse, "work": result.work, "seconds": result.seconds,
         "iterations": len(result.losses), "loss": float(result.losses.min()), "notes": list(result.notes),
         "given": result.source_metrics.as_dict(), "target": result.target_metrics.as_dict(),

@@ -15,6 +15,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from akd.creatures.puppet import puppet
 from akd.errors import AkdError
 from akd.measure.evaluate import evaluate
 from akd.measure.evaluation import Evaluation
@@ -23,6 +24,7 @@ from akd.measure.tracking import coordinate_error, joint_error, mechanical_work,
 from akd.motion import Motion
 from akd.physics.body import Body, body_from_rig
 from akd.physics.effort import joint_torques, support_torques
+from akd.physics.footlock import leg_length
 from akd.physics.objective import Objective, Weights
 from akd.physics.settings import PhysicsSettings, constants
 from akd.physics.simulate import Rollout, between_frames, simulate
@@ -30,6 +32,8 @@ from akd.physics.state import State, pose_of, state_at_rest, with_velocity
 from akd.physics.target import Target, TargetSettings, prepare
 from akd.pose import Pose
 from akd.rig import Rig
+from akd.rotations import matrix_to_quaternion, quaternion_to_rotation_vector
+from akd.skeleton import forward_kinematics
 
 FAILED = 0.15
 """A whole clip tracked worse than this has fallen over or lost its way [ℓ]."""
@@ -53,8 +57,8 @@ class TrackSettings:
     """Learning rate for windows of four frames [rad]; longer ones take smaller steps, with the root of their length."""
     cooling: float = 0.1
     """Share of the learning rate that is left at the end of each stage."""
-    turn: float = 0.2
-    """Weight of the bones' rotations against their positions."""
+    turn: float = 0.5
+    """Weight of the bones' rotations against their positions; with too little, heads are spun to keep balance."""
     feet: float = 1.0
     """Weight of the soles' touching points; 0 leaves the paper's loss."""
     smooth: float = 0.2
@@ -102,6 +106,8 @@ class TrackResult:
     losses: Float[np.ndarray, " iteration"]
     tracking_error: float
     """Mean distance of joints from the target [ℓ]."""
+    turn_error: float
+    """Mean angle between bones and their directions in the target [rad]: the twist of a head moves no joint."""
     coordinate_error: float
     upright_impulse: float
     """∫‖virtual torque‖ dt / (m g ℓ T)."""
@@ -155,7 +161,8 @@ class _Search:
     """The unknowns, what is known of the target, and the best found so far."""
 
     def __init__(self, body: Body, rig: Rig, target: Target, settings: TrackSettings) -> None:
-        self.body, self.settings, self.physics, self.fps = body, settings, settings.physics, target.motion.fps
+        self.body, self.settings, self.fps = body, settings, target.motion.fps
+        self.physics = suited(settings.physics, rig)
         self.pose = target.motion.pose.to(torch.float32)
         self.objective = Objective.of(rig, body, self.pose, Weights(settings.turn, settings.feet))
         self.states = moving_states(body, self.pose, self.fps)
@@ -240,6 +247,16 @@ class _Search:
         return State(known.position, known.rotation, known.angles, velocity, spin, rates)
 
 
+def suited(physics: PhysicsSettings, rig: Rig) -> PhysicsSettings:
+    """Controllers as strong as the legs are long: ℓ is how high a body stands, and a spider's legs are six times that.
+
+    A leg of length L bears the weight on lever arms of that size, and swings in √(L/g): so k_e grows with L, k_d with L^{3/2}.
+    """
+    strings = puppet(rig)
+    length = float(np.median([leg_length(strings, number) for number in range(len(strings.feet))]))
+    return replace(physics, stiffness=physics.stiffness * length, damping=physics.damping * length**1.5)
+
+
 def moving_states(body: Body, pose: Pose, fps: float) -> State:
     """The states of a motion at its frames, with velocities from its neighbours."""
     states = state_at_rest(body, pose)
@@ -264,6 +281,11 @@ def _substeps(at: Tensor, substeps: int) -> Tensor:
     return (at[:-1, None] * substeps + torch.arange(substeps)[:, None]).flatten(0, 1)
 
 
+def _turn_error(rig: Rig, simulated: Motion, target: Motion) -> float:
+    here, there = (forward_kinematics(rig.skeleton, m.pose.to(torch.float64)).rotation for m in (simulated, target))
+    return float(quaternion_to_rotation_vector(matrix_to_quaternion(there.transpose(-1, -2) @ here)).norm(dim=-1).mean())
+
+
 def _result(rig: Rig, motion: Motion, target: Target, search: _Search, seconds: float, from_file: bool) -> TrackResult:
     best, body, fps = search.best, search.body, search.fps
     assert best.rollout is not None
@@ -275,6 +297,7 @@ def _result(rig: Rig, motion: Motion, target: Target, search: _Search, seconds: 
         motion=simulated, target=target, body=body, physics=search.physics, controls=best.controls.numpy(), start=best.start,
         torques=torques, upright=upright, losses=np.array(search.losses),
         tracking_error=joint_error(seen.joints, wanted.joints),
+        turn_error=_turn_error(rig, simulated, target.motion),
         coordinate_error=coordinate_error(seen.coordinates, wanted.coordinates),
         upright_impulse=upright_impulse(upright, 1.0),
         work=mechanical_work(torques.reshape(len(torques), -1), speeds, 1 / (fps * search.physics.substeps), 1.0),
