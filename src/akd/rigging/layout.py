@@ -122,7 +122,23 @@ def _run_together(line: Line, other: Float[np.ndarray, "place 3"], volume: Volum
 def _hips(legs: list[Pair], volume: Volume) -> Float[np.ndarray, " 3"]:
     """Where the hindmost legs part."""
     leg = min(legs, key=lambda p: p.points[-1, 0])
-    return leg.points[int(np.argmax(np.abs(leg.points[:, 2]) > PARTED * volume.size))]
+    return leg.points[_parted(leg.points, volume)]
+
+
+def _parted(leg: Float[np.ndarray, "place 3"], volume: Volume) -> int:
+    """The first place of a leg's line that is not in the middle of the body."""
+    return max(int(np.argmax(np.abs(leg[:, 2]) > PARTED * volume.size)), 1)
+
+
+def _above_crotch(leg: Float[np.ndarray, "place 3"], volume: Volume) -> int:
+    """The place of a leg's line that is one thickness of the leg above where there is air between it and its partner."""
+    share = np.linspace(-1, 1, 9)[:, None, None]
+    across = leg * (1, 1, 0) + share * (leg * (0, 0, 1))
+    one_flesh = volume.holds(across.reshape(-1, 3), 1.0).reshape(len(share), -1).all(0)
+    crotch = int(np.argmin(one_flesh)) if not one_flesh.all() else 0
+    top = leg[crotch, 1] + volume.depth[volume.tree.query(leg[crotch])[1]]
+    higher = np.flatnonzero(leg[:crotch, 1] > top)
+    return int(higher[-1]) if len(higher) else 0
 
 
 def _trunk(head: Line, tail: Line | None, legs: list[Pair], volume: Volume) -> tuple[np.ndarray, np.ndarray]:
@@ -133,8 +149,8 @@ def _trunk(head: Line, tail: Line | None, legs: list[Pair], volume: Volume) -> t
         hind, hind_depth = evenly(tail)
     elif legs:
         leg = min(legs, key=lambda p: p.points[-1, 0]).points
-        parted = max(int(np.argmax(np.abs(leg[:, 2]) > PARTED * volume.size)), 1)
-        hind = leg[:parted]
+        stout = _above_crotch(leg, volume) if len(legs) == 1 else 0  # lines part early in a body as broad as its stance
+        hind = leg[: max(_parted(leg, volume), stout)] * (1.0, 1.0, 0.0)
         hind_depth = volume.depth[volume.tree.query(hind)[1]]
     points = np.concatenate((hind[::-1], front[1:])) * (1.0, 1.0, 0.0)
     return _without_detour(points, np.concatenate((hind_depth[::-1], front_depth[1:])))

@@ -23,6 +23,8 @@ from akd.rigging.weights import heat_weights
 from akd.skeleton import Skeleton
 
 UNSURE_ASYMMETRY = 0.02
+FOOT_LENGTH = 0.2
+"""Tips on the ground of one side that are nearer to each other than this are heel and toes [size]."""
 
 
 def rig_mesh(
@@ -85,12 +87,25 @@ def _stance(
     else:
         turned = body.moved(facing_matrix(ahead, centre))
         low = near_ground(volume)
-        feet = [chain for chain in _chains(lines) if turned.joints[chain[-1], 1] < low]
-        votes = forward_votes(turned, [(leg[-6:], leg[-6:]) for leg in feet], None, None)
+        feet = _whole_feet(turned, [chain for chain in _chains(lines) if turned.joints[chain[-1], 1] < low])
+        votes = forward_votes(turned, [(foot, foot) for foot in feet], None, None)
         tips = turned.joints[[chain[-1] for chain in _chains(lines)]]
         votes += _many_legs(turned, tips, np.array([line.reach for line in lines]), low)
         ahead = ahead if votes >= 0 else -ahead
     return facing_matrix(ahead, centre), asymmetry, abs(votes)
+
+
+def _whole_feet(body: Body, chains: list[list[int]]) -> list[list[int]]:
+    """The outer halves of lines to the ground; heel and toes of a foot together."""
+    out: list[list[int]] = []
+    for chain in chains:
+        tip, tips = body.joints[chain[-1]], body.joints[[foot[0] for foot in out]]
+        same = (np.linalg.norm(tips - tip, axis=-1) < FOOT_LENGTH * body.size) & (tips[:, 2] * tip[2] > 0)
+        if same.any():
+            out[int(np.argmax(same))] += chain[-6:]
+        else:
+            out.append([chain[-1], *chain[-6:-1]])
+    return out
 
 
 def _many_legs(body: Body, tips: Float[np.ndarray, "tip 3"], reach: Float[np.ndarray, " tip"], low: float) -> float:
@@ -100,7 +115,7 @@ def _many_legs(body: Body, tips: Float[np.ndarray, "tip 3"], reach: Float[np.nda
     long = aside & ~grounded & (reach > SHORT_LIMB * body.size)
     feet, free, out = tips[aside & grounded, 0], tips[long, 0], reach[long]
     stances = 1 + int((np.diff(np.sort(feet)) > 0.08 * body.size).sum()) if len(feet) else 0
-    if stances < 2:
+    if stances < 2 or np.ptp(feet) < 0.25 * body.size:  # heels and toes of two feet
         return 0.0
     votes = np.clip((free @ out / out.sum() - feet.mean()) / (0.1 * body.size), -1, 1) if len(free) else 0.0
     if stances > 2:
