@@ -100,7 +100,7 @@ def test_it_stands_still_for_a_while(plan: str) -> None:
     start = state_at_rest(body, rig.skeleton.rest_pose(1))
     settings = PhysicsSettings(stiffness=20.0, damping=2.0, substeps=10)
     end = simulate(body, start, start.angles.expand(7, *start.angles.shape), settings, 30.0).frames[-1]
-    assert (end.position - start.position).abs().max() < 0.03
+    assert (end.position - start.position).abs().max() < 0.06  # legs that sprawl give way a little
     assert end.rates.abs().max() < 0.2 * body.gravity**0.5  # small ones are quick
 
 

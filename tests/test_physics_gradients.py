@@ -55,7 +55,7 @@ def weighted_end(parts, seed: int = 5) -> torch.Tensor:
 @pytest.mark.parametrize("name", list(BODIES))
 def test_kernel_equals_twin_forward_and_backward(name: str) -> None:
     body = BODIES[name]
-    start, controls = problem(body, frames=3)
+    start, controls = problem(body, frames=2)  # two chunks; the twin is slow
     results = []
     for fused in (True, False):
         leaves = [part.clone().requires_grad_() for part in (*start, controls)]
@@ -110,13 +110,14 @@ def test_a_batch_is_a_loop() -> None:
             torch.testing.assert_close(leaf.grad, controls.grad[:, 1])
 
 
-def test_single_precision_is_close() -> None:
+def test_single_precision_goes_in_and_out() -> None:
     body = BODIES["biped"]
     start, controls = problem(body)
     exact = simulate(body, start, controls, UNCLIPPED, FPS).states[-1]
     rough = simulate(body, start.to(torch.float32), controls.float(), UNCLIPPED, FPS).states[-1]
     for mine, theirs in zip(rough, exact, strict=True):
-        torch.testing.assert_close(mine.double(), theirs, atol=2e-3, rtol=1e-3)
+        assert mine.dtype == torch.float32
+        torch.testing.assert_close(mine.double(), theirs, atol=1e-4, rtol=1e-4)
 
 
 def test_clipping_bounds_what_flows_back_and_leaves_small_gradients_alone() -> None:

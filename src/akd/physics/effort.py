@@ -18,9 +18,9 @@ from akd.physics.twin import Link, kinematics, up_in_root, upright_torque
 def ground_forces(body: Body, rollout: Rollout) -> Float[Tensor, "step *batch point 3"]:
     """The force of the ground on every touching point in every step [mass ℓ/s²]; the weight of the body is its gravity."""
     c = rollout.constants
-    now = rollout.states[:-1]
+    now = rollout.exact[:-1]
     links = kinematics(body, now)
-    accelerations = _accelerations(body, rollout.states, links, c)
+    accelerations = _accelerations(body, rollout.exact, links, c)
     out = [now.position.new_zeros(*now.position.shape[:-1], 0, 3)]
     for i, link in enumerate(links):
         at = torch.as_tensor(body.points[body.point_link == i]).to(now.position)
@@ -33,15 +33,15 @@ def ground_forces(body: Body, rollout: Rollout) -> Float[Tensor, "step *batch po
 
 def joint_torques(rollout: Rollout) -> Float[Tensor, "step *batch link 3"]:
     """What the controllers applied in every step [mass ℓ²/s²]; row 0 is zero."""
-    c, after = rollout.constants, rollout.states[1:]
-    torque = c.stiffness * (rollout.targets - after.angles) - c.damping * after.rates
+    c, after = rollout.constants, rollout.exact[1:]
+    torque = c.stiffness * (rollout.targets.detach() - after.angles) - c.damping * after.rates
     return torch.cat((torch.zeros_like(torque[..., :1, :]), torque[..., 1:, :]), -2)
 
 
 def support_torques(rollout: Rollout) -> Float[Tensor, "step *batch 3"]:
     """The virtual torque that kept the root upright in every step [mass ℓ²/s²]; zero unless the settings ask for it."""
-    before, after = rollout.states[:-1], rollout.states[1:]
-    up = up_in_root(rollout.states[0])
+    before, after = rollout.exact[:-1], rollout.exact[1:]
+    up = up_in_root(rollout.exact[0])
     return upright_torque(before.rotation, after.spin, up.expand_as(after.spin), rollout.constants)
 
 

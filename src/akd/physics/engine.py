@@ -15,8 +15,8 @@ import warp as wp
 from jaxtyping import Float
 from torch import Tensor
 
+from akd.physics import kernel
 from akd.physics.body import Body
-from akd.physics.kernel import Kernels, kernels
 from akd.physics.settings import Constants
 from akd.physics.state import State
 
@@ -29,8 +29,8 @@ _engines: WeakKeyDictionary[Body, dict[tuple, "Engine"]] = WeakKeyDictionary()
 
 
 def engine_for(body: Body, constants: Constants, chunk: int, targets: Float[Tensor, "step sample link 3"]) -> "Engine":
-    """The engine that suits these targets' precision, device and number of samples."""
-    key = (constants, chunk, targets.dtype, targets.device, targets.shape[1])
+    """The engine that suits these targets' device and number of samples."""
+    key = (constants, chunk, targets.device, targets.shape[1])
     known = _engines.setdefault(body, {})
     if key not in known:
         known[key] = Engine(body, constants, chunk, targets)
@@ -41,17 +41,16 @@ class Engine:
     """One body's kernel for a number of samples side by side, with its scratch memory."""
 
     def __init__(self, body: Body, constants: Constants, chunk: int, like: Float[Tensor, "step sample link 3"]) -> None:
-        self.kernels = kernels(like.dtype == torch.float64)
         self.device = wp.device_from_torch(like.device)
         self.sample_count, self.link_count, self.chunk = like.shape[1], body.link_count, chunk
-        self.model = _model(body, self.kernels, self.device)
-        self.world = self.kernels.World()
+        self.model = _model(body, self.device)
+        self.world = kernel.World()
         for name, value in constants._asdict().items():
             setattr(self.world, name, value)
-        kinds = {name: var.type.dtype for name, var in self.kernels.Work.vars.items()}
+        kinds = {name: var.type.dtype for name, var in kernel.Work.vars.items()}  # type: ignore[attr-defined]
         rows = chunk * self.sample_count * (self.link_count + 1)  # one more link, for none: it stays zero
         self.scratch, self.d_scratch = like.new_zeros(2, rows * sum(kind._length_ for kind in kinds.values()))
-        self.work = self.kernels.Work()
+        self.work = kernel.Work()
         sizes = [rows * kind._length_ for kind in kinds.values()]
         memory = zip(self.scratch.split(sizes), self.d_scratch.split(sizes), strict=True)
         for (name, kind), (cells, d_cells) in zip(kinds.items(), memory, strict=True):
@@ -72,9 +71,9 @@ class Engine:
 
         Afterwards only row 0 of ``d_at`` is a gradient: the others have been passed on.
         """
-        k, inputs = self.kernels, self._inputs(up, at, targets, d_at, d_targets)
+        inputs = self._inputs(up, at, targets, d_at, d_targets)
         # Warp looks for the gradients of a struct's arrays in the arrays, and for those of an array here.
-        adjoint = [k.Model(), k.World(), None, k.Trajectory(), inputs[4].grad, k.Work()]
+        adjoint = [kernel.Model(), kernel.World(), None, kernel.Trajectory(), inputs[4].grad, kernel.Work()]
         again, back = self._command(inputs), self._command(inputs, adjoint)
         for start, count in reversed(self._chunks(len(targets))):
             _launch(again, start, count)  # the scratch memory holds this chunk once more
@@ -89,7 +88,7 @@ class Engine:
         """A launch that can be repeated with another start and count for a fraction of the cost of a new one."""
         counts = [0, 0, self.link_count]
         return wp.launch(
-            self.kernels.run, self.sample_count, inputs=inputs + counts, device=self.device, record_cmd=True,
+            kernel.run, self.sample_count, inputs=inputs + counts, device=self.device, record_cmd=True,
             adj_inputs=adjoint + counts if adjoint else [], adjoint=bool(adjoint),
         )  # fmt: skip
 
@@ -97,12 +96,12 @@ class Engine:
         self, up: Tensor, at: Trajectory, targets: Tensor, d_at: Trajectory | None = None, d_targets: Tensor | None = None
     ) -> list:
         """The kernel's arguments up to the counts."""
-        k, trajectory = self.kernels, self.kernels.Trajectory()
+        trajectory = kernel.Trajectory()
         parts = unpack(at, self.link_count)
         d_parts = [None] * len(PARTS) if d_at is None else list(unpack(d_at, self.link_count))
         for name, part, d_part in zip(PARTS, parts, d_parts, strict=True):
-            setattr(trajectory, name, _array(part, k.quat if name == "rotation" else k.vec, d_part))
-        return [self.model, self.world, _array(up, k.vec), trajectory, _array(targets, k.vec, d_targets), self.work]
+            setattr(trajectory, name, _array(part, kernel.quat if name == "rotation" else kernel.vec, d_part))
+        return [self.model, self.world, _array(up, kernel.vec), trajectory, _array(targets, kernel.vec, d_targets), self.work]
 
 
 def pack(state: State) -> Float[Tensor, "*batch number"]:
@@ -130,7 +129,7 @@ def _array(values: Tensor, kind: type, gradient: Tensor | None = None) -> Any:
     return wp.from_torch(values, kind, requires_grad=True, grad=wp.from_torch(gradient, kind, requires_grad=False))
 
 
-def _model(body: Body, k: Kernels, device: Any) -> Any:
+def _model(body: Body, device: Any) -> Any:
     """A body's arrays on a device."""
     first_child, next_sibling = _family(body.parents)
     reach = np.zeros(body.link_count)
@@ -140,11 +139,12 @@ def _model(body: Body, k: Kernels, device: Any) -> Any:
     point_start = np.searchsorted(body.point_link, np.arange(body.link_count + 1))
     arrays = {
         "parents": (body.parents, int), "first_child": (first_child, int), "next_sibling": (next_sibling, int),
-        "offsets": (body.offsets, k.vec), "frames": (body.frames, k.mat), "mass": (body.mass, k.real), "com": (com, k.vec),
-        "inertia": (body.inertia + body.mass[:, None, None] * steiner, k.mat),
-        "points": (body.points, k.vec), "point_start": (point_start, int), "reach": (reach, k.real),
+        "offsets": (body.offsets, kernel.vec), "frames": (body.frames, kernel.mat),
+        "mass": (body.mass, kernel.real), "com": (com, kernel.vec),
+        "inertia": (body.inertia + body.mass[:, None, None] * steiner, kernel.mat),
+        "points": (body.points, kernel.vec), "point_start": (point_start, int), "reach": (reach, kernel.real),
     }  # fmt: skip
-    model = k.Model()
+    model = kernel.Model()
     for name, (values, kind) in arrays.items():
         setattr(model, name, wp.array(values.astype(np.int32) if kind is int else values, dtype=kind, device=device))
     model.anchored = int(body.anchored)

@@ -27,6 +27,8 @@ class Rollout:
     """Steps per frame."""
     constants: Constants
     """The world it happened in."""
+    exact: State
+    """The states in double precision, without gradients: forces are small differences of large numbers."""
 
     @property
     def frames(self) -> State:
@@ -46,7 +48,8 @@ def simulate(
     """Let a body move for as long as there are controls. Differentiable in the start and in the controls.
 
     ``controls`` are the controllers' target angles: at every frame, the first one included, with straight lines in between,
-    or for every substep. Row 0 (the root) is not used. Batch axes are samples that do not feel each other.
+    or for every substep. Row 0 (the root) is not used. Batch axes are samples that do not feel each other. Computed in
+    double precision, returned in that of the start.
     """
     targets = between_frames(controls, settings.substeps) if every == "frame" else controls
     batch = start.position.shape[:-1]
@@ -55,10 +58,11 @@ def simulate(
             f"Controls of shape {tuple(controls.shape)} do not fit a start of shape {tuple(batch)} and {body.link_count} links."
         )
     _check_given(body, start, targets, settings)
-    samples = targets.reshape(len(targets), -1, body.link_count, 3).contiguous()
-    numbers = _Simulation.apply(body, settings, fps, samples, pack(start).reshape(samples.shape[1], -1))
-    states = unpack(numbers.reshape(len(numbers), *batch, -1), body.link_count)
-    return Rollout(states, targets, settings.substeps, constants(body, settings, fps))
+    samples = targets.reshape(len(targets), -1, body.link_count, 3).double().contiguous()
+    numbers = _Simulation.apply(body, settings, fps, samples, pack(start).reshape(samples.shape[1], -1).double())
+    exact = unpack(numbers.reshape(len(numbers), *batch, -1), body.link_count)
+    states = exact.to(start.position.dtype)
+    return Rollout(states, targets, settings.substeps, constants(body, settings, fps), exact.detach())
 
 
 def between_frames(controls: Float[Tensor, "frame *batch link 3"], substeps: int) -> Float[Tensor, "step *batch link 3"]:
