@@ -135,4 +135,4 @@ def tables() -> Iterator[Table]:
 
 if __name__ == "__main__":
     for each in tables():
-        Console().print(each)
+        Console(width=100).print(each)
