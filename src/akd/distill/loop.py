@@ -108,8 +108,12 @@ class Distillation:
     def _terms(self, motion: Motion) -> dict[str, Float[Tensor, ""]]:
         recipe = self.task.recipe
         posed = forward_kinematics(self.task.rig.skeleton, motion.pose)
-        terms = {"restraint": recipe.restraint * self.dance.restraint(), "smooth": recipe.smooth * smoothness(motion.pose), "ground": recipe.ground * ground_depth(self.footing, posed)}
-        if recipe.footing and len(self.footing.points):
+        terms = {
+            "restraint": recipe.restraint * self.dance.restraint(),
+            "smooth": recipe.smooth * smoothness(motion.pose),
+            "ground": recipe.ground * ground_depth(self.footing, posed),
+        }
+        if recipe.footing and len(self.footing.points) and self.iteration >= recipe.footing_from * recipe.iterations:
             feet = steps(self.footing, posed, motion.fps)
             terms["slip"] = recipe.footing * slip(feet) * self.task.rig.leg_metres / 9.81
             settle(self.dance, feet, SETTLE)

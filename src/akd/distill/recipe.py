@@ -38,6 +38,8 @@ class Recipe:
     """Weight of the depth of the bones' cuboids in the ground."""
     footing: float = 3e4
     """Weight of the slip of feet that stand (see ``objective.slip``); with 0, speed and height stay as they were, too."""
+    footing_from: float = 0.6
+    """Share of the iterations after which feet count: before, a body that glides over the ground asks for legs that move."""
     restraint: float = 100.0
     """Weight of the distance from rest: what the prior does not ask for stays still."""
     strides_per_film: float = 2.0

@@ -1,0 +1,222 @@
+"""Laws of distillation: curves, estimators, terms, and a closed-form prior that leads back to a known motion."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from akd.creatures.build import creature
+from akd.creatures.gaits import gait_motion
+from akd.distill.curves import Fourier, Frames, Spline
+from akd.distill.dance import Dance, channel_reach
+from akd.distill.estimators import Question, csd, dds, draw_noise, sds
+from akd.distill.loop import Distillation, Task, as_seen, distill, start_dance
+from akd.distill.objective import Footing, ground_depth, settle, slip, smoothness, steps
+from akd.distill.prompts import expand, still, subject
+from akd.distill.recipe import PAPER, Recipe
+from akd.distill.soft_film import film_softly
+from akd.prior.prior import LatentShape, VideoPrior
+from akd.prior.schedule import Guess, NoiseSchedule
+from akd.reconstruct.skinned import skinned_splats
+from akd.render.film import film
+from akd.render.film_settings import FilmSettings
+from akd.skeleton import forward_kinematics
+
+SMALL = FilmSettings(width=32, height=32, frames=9, ground=None, azimuth=(60, 60), elevation=(20, 20), distance=(1, 1))
+
+
+def seeded(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+class GaussianPrior(VideoPrior):
+    """A prior whose answer is known: clips are ``mean`` plus noise of size ``spread``. Latents are pictures, made smaller."""
+
+    def __init__(self, mean: torch.Tensor, spread: float = 0.0) -> None:
+        self.mean, self.spread, self.film = mean, spread, SMALL
+        self.schedule = NoiseSchedule("flow")
+
+    def embed(self, text: str) -> dict[str, torch.Tensor]:
+        return {}
+
+    def latent_shape(self, frames: int, height: int, width: int) -> LatentShape:
+        return LatentShape(3, frames, height // 2, width // 2)
+
+    def encode(self, video: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.avg_pool3d(video.permute(0, 4, 1, 2, 3), (1, 2, 2))
+
+    def denoise(self, z_t, t, text, negative=None, guidance=1.0):  # type: ignore[no-untyped-def]
+        level = self.schedule.level(t)
+        kept = level.signal * self.spread**2 / (level.signal.square() * self.spread**2 + level.noise.square())
+        clean = self.mean + kept * (z_t - level.signal * self.mean)
+        return Guess(clean, (z_t - level.signal * clean) / level.noise)
+
+
+def test_a_fourier_motion_is_an_exact_loop() -> None:
+    curves = Fourier(5, 1.7, 0.4, spread=0.3, randomness=seeded())
+    times = torch.linspace(0, 1, 7)
+    torch.testing.assert_close(curves(times), curves(times + curves.period), rtol=1e-4, atol=1e-5)
+
+
+def test_splines_are_smooth_and_add_up_to_one() -> None:
+    curves = Spline(2, 2.0, knots_per_second=3.0, randomness=seeded())
+    basis = curves.basis(torch.linspace(0, 2.0, 50, dtype=torch.float64))
+    torch.testing.assert_close(basis.sum(1), torch.ones(50, dtype=torch.float64))
+    assert basis.diff(n=2, dim=0).abs().max() < 0.06
+
+
+def test_frames_are_met_exactly() -> None:
+    curves = Frames(3, 6, 4.0, spread=1.0, randomness=seeded())
+    torch.testing.assert_close(curves(torch.arange(6) / 4.0), curves.coefficients)
+
+
+def test_the_start_is_rest_at_constant_speed_and_knows_no_sentence() -> None:
+    rig = creature("dog", 3)
+    prior, skinned = GaussianPrior(torch.zeros(1, 3, 9, 16, 16)), skinned_splats(rig)
+    tasks = (Task(rig, skinned, prior, words, "", Recipe(), 1.0) for words in ("a dog walking", "a dog running"))
+    walk, run = map(start_dance, tasks)
+    for a, b in zip(walk.parameters(), run.parameters(), strict=True):
+        assert torch.equal(a, b)
+    motion = walk.motion(9, 8.0)
+    assert motion.pose.angles.abs().max() < 0.1
+    forward = motion.pose.root_position[:, 0].diff()
+    torch.testing.assert_close(forward, torch.full((8,), float(walk.speed) / 8), rtol=0.05, atol=0.01)
+
+
+def test_joints_reach_where_animals_move() -> None:
+    """A leg's swing fore and aft has more reach than its twist, whether the leg points down or aside."""
+    for plan in ("dog", "spider"):
+        skeleton = creature(plan, 1).skeleton
+        reach = channel_reach(skeleton)[6:].reshape(-1, 3)
+        hips = [limb.joints[0] - 1 for limb in skeleton.limbs if limb.kind == "leg"]
+        assert (reach[hips].max(1) > 0.4).all()
+        assert (reach[hips].min(1) < 0.5 * reach[hips].max(1)).all()
+
+
+def test_estimator_is_the_analytic_gradient_of_a_gaussian() -> None:
+    """For a Gaussian, E[z − ẑ] = (1 − kept · signal)(z − mean)."""
+    mean = torch.randn(1, 2, 3, 4, 4, generator=seeded(1))
+    z = torch.randn(1, 2, 3, 4, 4, generator=seeded(2))
+    prior = GaussianPrior(mean, 0.7)
+    noise, t = draw_noise((2, 3, 4, 4), 64, (0.5, 0.5), seeded(3))
+    gradient = sds(prior, z, Question(noise, t, {}, {}, 1.0))
+    kept = 0.5 * 0.49 / (0.25 * 0.49 + 0.25)
+    torch.testing.assert_close(gradient, (1 - 0.5 * kept) * (z - mean), rtol=1e-4, atol=1e-4)  # opposite noises cancel
+
+
+def test_one_look_blurs_and_several_choose() -> None:
+    """From pure noise, one step gives the mean of all clips; many give one of them, as different from it as clips are."""
+    prior, z = GaussianPrior(torch.zeros(1, 3, 1, 8, 8), 0.5), torch.zeros(1, 3, 1, 8, 8)
+    noise = torch.randn(1, 3, 1, 8, 8, generator=seeded())
+    once, often = (-sds(prior, z, Question(noise, torch.tensor([0.999]), {}, {}, 1.0, steps)) for steps in (1, 60))
+    assert once.std() < 0.05
+    assert 0.4 < often.std() < 0.6
+
+
+def test_differences_of_scores_cancel_where_there_is_nothing_to_say() -> None:
+    mean = torch.randn(1, 2, 3, 4, 4, generator=seeded(1))
+    prior, z = GaussianPrior(mean, 0.5), torch.randn(1, 2, 3, 4, 4, generator=seeded(2))
+    noise, t = draw_noise((2, 3, 4, 4), 3, (0.4, 0.8), seeded())
+    ask = Question(noise, t, {}, {}, 1.0)
+    assert csd(prior, z, ask).abs().max() == 0
+    assert dds(prior, z, ask, z).abs().max() == 0
+
+
+def test_noise_comes_in_opposite_pairs_spread_over_time() -> None:
+    noise, t = draw_noise((1, 2, 2, 2), 8, (0.2, 0.6), seeded())
+    torch.testing.assert_close(noise[::2], -noise[1::2])
+    assert ((t[::2] - 0.2) // 0.1).tolist() == [0, 1, 2, 3]
+
+
+def test_soft_film_shows_the_same_and_moves_hidden_limbs() -> None:
+    rig = creature("dog", 0)
+    skinned = skinned_splats(rig)
+    motion = gait_motion(rig, "walk", fps=10.0, frames=3)
+    view = SMALL.view
+    seen = film_softly(rig.skeleton, motion, skinned, SMALL, view)
+    torch.testing.assert_close(seen, film(rig.skeleton, motion, skinned, SMALL, view), rtol=1e-4, atol=1e-5)
+
+
+def test_a_standing_foot_rests_and_a_moving_one_slips() -> None:
+    rig = creature("human", 0)
+    footing = Footing.of(rig)
+    walk = gait_motion(rig, "walk", fps=30.0, frames=40)
+    posed = forward_kinematics(rig.skeleton, walk.pose.to(torch.float32))
+    glide = replace(walk, pose=replace(walk.pose, root_position=walk.pose.root_position + torch.arange(40)[:, None] / 30))
+    slides = forward_kinematics(rig.skeleton, glide.pose.to(torch.float32))
+    assert slip(steps(footing, posed, 30.0)) < 0.2 * slip(steps(footing, slides, 30.0))
+    assert ground_depth(footing, posed) < 1e-3
+    assert smoothness(walk.pose) > 0
+
+
+def test_speed_and_height_follow_the_feet() -> None:
+    rig = creature("human", 0)
+    dance = Dance(rig.skeleton, Fourier(len(channel_reach(rig.skeleton)), 1.0, 0.5, randomness=seeded()), 2.0)
+    dance.height += 0.02
+    for _ in range(60):
+        motion = dance.motion(9, 8.0)
+        settle(dance, steps(Footing.of(rig), forward_kinematics(rig.skeleton, motion.pose), 8.0), 0.2)
+    assert abs(float(dance.speed)) < 0.05  # legs that do not move belong to a body that stands
+    assert abs(float(dance.height)) < 0.01
+
+
+def test_pictures_do_not_speak_of_steady_travel() -> None:
+    rig = creature("dog", 0)
+    motion = gait_motion(rig, "walk", fps=8.0, frames=9)
+    position = motion.pose.root_position.clone().requires_grad_()
+    shown = as_seen(replace(motion, pose=replace(motion.pose, root_position=position))).pose.root_position
+    torch.testing.assert_close(shown, position)
+    time = torch.linspace(-1, 1, 9, dtype=shown.dtype)
+    (gradient,) = torch.autograd.grad((shown * torch.randn(shown.shape, generator=seeded(), dtype=shown.dtype)).sum(), position)
+    torch.testing.assert_close(gradient.sum(0), torch.zeros_like(gradient[0]), atol=1e-5, rtol=0)
+    torch.testing.assert_close(time @ gradient, torch.zeros_like(gradient[0]), atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("curves", ["fourier", "spline"])
+def test_a_prior_that_knows_one_clip_leads_to_its_motion(curves: str) -> None:
+    rig = creature("human", 2)
+    skinned = skinned_splats(rig)
+    prior = GaussianPrior(torch.zeros(1, 3, 9, 16, 16))
+    recipe = Recipe(
+        iterations=40, draws=1, learning_rate=0.12, curves=curves, footing=0.0, restraint=0.0, smooth=0.0, ground=0.0,  # type: ignore[arg-type]
+        strides_per_film=0.7,
+    )  # fmt: skip
+    task = Task(rig, skinned, prior, "", "", recipe, 1.0)
+    rate = task.fps
+    task = replace(task, seconds=(SMALL.frames - 1) / rate)
+    true = gait_motion(rig, "walk", fps=rate, frames=SMALL.frames)
+    with torch.no_grad():
+        prior.mean = prior.encode(film(rig.skeleton, true, skinned, SMALL)[None])
+    errors: list[float] = []
+    distill(task, lambda run, numbers: errors.append(numbers["score"]))
+    assert errors[-1] < 0.75 * errors[0]
+
+
+def test_same_seed_same_motion() -> None:
+    rig = creature("human", 2)
+    prior = GaussianPrior(torch.zeros(1, 3, 9, 16, 16), 0.3)
+    task = Task(rig, skinned_splats(rig), prior, "", "", Recipe(iterations=3, draws=2), 1.0, seed=5)
+    first, second = distill(task).state_dict(), distill(task).state_dict()
+    assert all(torch.equal(first[name], second[name]) for name in first)
+    other = Distillation(replace(task, seed=6)).dance.state_dict()
+    assert not torch.equal(first["curves.coefficients"], other["curves.coefficients"])
+
+
+def test_papers_noise_narrows_over_half_its_iterations() -> None:
+    assert PAPER.noise_range(0) == pytest.approx((0.02, 0.98))
+    assert PAPER.noise_range(4_999) == pytest.approx((0.02, 0.5))
+    assert PAPER.noise_range(9_999) == pytest.approx((0.02, 0.5))
+
+
+@pytest.mark.parametrize(
+    ("prompt", "who"),
+    [("a fox walking", "fox"), ("The horse gallops", "horse"), ("walking", "creature"), ("a knight who punches", "knight")],
+)
+def test_the_subject_is_found(prompt: str, who: str) -> None:
+    assert subject(prompt) == who
+    assert who in expand(prompt)
+    assert who in still(prompt)
+
+
+def test_unknown_motions_stay_as_they_are() -> None:
+    assert expand("a fox yodels") == "a fox yodels"
