@@ -1,7 +1,7 @@
 """What a step of the simulation costs, beside Newton's solvers and MuJoCo on the same body: ``python -m bench.physics``.
 
-Times are processor time per step in microseconds, the best of several rollouts, all taken in one run: on a busy machine
-only the ratios mean something.
+Times are processor time per step in microseconds, all taken in one run and in turns: on a busy machine only the ratios mean
+something, and they vary too.
 """
 
 import time
@@ -23,23 +23,28 @@ from akd.rig import Rig
 FPS = 30.0
 
 
-def best(run: Callable[[], None], repeats: int = 5) -> float:
-    """Least processor time of several runs [s], after one that warms up."""
-    run()
-    times = []
-    for _ in range(repeats):
-        before = time.process_time()
+def best(runs: dict[str, Callable[[], object]], rounds: int = 6) -> dict[str, list[float]]:
+    """Processor times of several runs [s], least first, after one each that warms up.
+
+    They take turns and have equally many, so that neither a busy minute nor the number of tries favours one of them.
+    """
+    for run in runs.values():
         run()
-        times.append(time.process_time() - before)
-    return min(times)
+    times: dict[str, list[float]] = {name: [] for name in runs}
+    for _ in range(rounds):
+        for name, run in runs.items():
+            before = time.process_time()
+            run()
+            times[name].append(time.process_time() - before)
+    return {name: sorted(each) for name, each in times.items()}
 
 
 def standing(rig: Rig, body: Body, samples: int) -> State:
     return state_at_rest(body, rig.skeleton.rest_pose(samples))
 
 
-def ours(rig: Rig, *, frames: int = 12, substeps: int = 20, samples: int = 1) -> tuple[float, float]:
-    """Forward, and forward with backward [µs per step and sample]."""
+def ours(rig: Rig, *, frames: int = 12, substeps: int = 20, samples: int = 1) -> tuple[Callable, Callable, int]:
+    """Our simulation forward, and forward with backward; and how many steps that is."""
     body = body_from_rig(rig)
     start, settings = standing(rig, body, samples), PhysicsSettings(substeps=substeps)
     controls = torch.zeros(frames + 1, samples, body.link_count, 3, requires_grad=True)
@@ -50,12 +55,11 @@ def ours(rig: Rig, *, frames: int = 12, substeps: int = 20, samples: int = 1) ->
     def both() -> None:
         simulate(body, start, controls, settings, FPS).frames.position.square().sum().backward()
 
-    scale = 1e6 / (frames * substeps * samples)
-    return best(forward) * scale, best(both) * scale
+    return forward, both, frames * substeps * samples
 
 
-def mujoco_step(rig: Rig, substeps: int = 20, steps: int = 240) -> float:
-    """``mj_step``, forward only [µs]."""
+def mujoco_run(rig: Rig, substeps: int = 20, steps: int = 240) -> tuple[Callable, int]:
+    """``mj_step``, forward only."""
     import mujoco
 
     text = to_mjcf(rig, body_from_rig(rig), PhysicsSettings(substeps=substeps), FPS)
@@ -67,11 +71,11 @@ def mujoco_step(rig: Rig, substeps: int = 20, steps: int = 240) -> float:
         for _ in range(steps):
             mujoco.mj_step(model, data)
 
-    return best(run) * 1e6 / steps
+    return run, steps
 
 
-def newton_step(rig: Rig, solver_name: str, substeps: int = 20, steps: int = 10) -> tuple[float, float]:
-    """One of Newton's solvers with its collision detection: forward, and forward with backward on a tape [µs]."""
+def newton_run(rig: Rig, solver_name: str, substeps: int = 20, steps: int = 10) -> tuple[Callable, Callable, int]:
+    """One of Newton's solvers with its collision detection: forward, and forward with backward on a tape."""
     import newton
     import warp as wp
 
@@ -79,8 +83,7 @@ def newton_step(rig: Rig, solver_name: str, substeps: int = 20, steps: int = 10)
     builder.add_mjcf(to_mjcf(rig, body_from_rig(rig), PhysicsSettings(substeps=substeps), FPS), enable_self_collisions=False)
     model = builder.finalize(requires_grad=True)
     solver = getattr(newton.solvers, solver_name)(model)
-    control = model.control()
-    contacts = model.contacts()
+    control, contacts = model.control(), model.contacts()
 
     def forward() -> list:
         states = [model.state() for _ in range(steps + 1)]
@@ -96,21 +99,27 @@ def newton_step(rig: Rig, solver_name: str, substeps: int = 20, steps: int = 10)
         tape.backward(grads={states[-1].body_q: wp.ones_like(states[-1].body_q)})
         tape.zero()
 
-    return best(lambda: forward() and None, 2) * 1e6 / steps, best(both, 2) * 1e6 / steps
+    return forward, both, steps
 
 
 def comparison() -> Table:
     rig = creature("dog", seed=7)
-    table = Table(title=f"One step of a dog ({body_from_rig(rig).link_count} links), 20 per frame")
-    for column in ("simulator", "forward µs", "forward + backward µs", "times ours"):
+    forward, both, steps = ours(rig)
+    runs, per = {"akd": forward, "akd, back": both}, {"akd": steps}
+    runs["MuJoCo mj_step"], per["MuJoCo mj_step"] = mujoco_run(rig)
+    for solver in ("SolverSemiImplicit", "SolverFeatherstone"):
+        name = f"Newton {solver}"
+        runs[name], runs[f"{name}, back"], per[name] = newton_run(rig, solver)
+    times = best(runs)
+    table = Table(title=f"One step of a dog ({body_from_rig(rig).link_count} links), 20 per frame: least and median µs")
+    for column in ("simulator", "forward", "forward + backward", "times ours"):
         table.add_column(column, justify="right", no_wrap=True)
-    forward, both = ours(rig)
-    table.add_row("akd", f"{forward:.1f}", f"{both:.1f}", "1")
-    step = mujoco_step(rig)
-    table.add_row("MuJoCo mj_step", f"{step:.1f}", "–", f"{step / forward:.1f} (forward)")
-    for name in ("SolverSemiImplicit", "SolverFeatherstone"):
-        there, there_and_back = newton_step(rig, name)
-        table.add_row(f"Newton {name}", f"{there:.0f}", f"{there_and_back:.0f}", f"{there_and_back / both:.0f}")
+    for name, count in per.items():
+        there, back = times[name], times.get(f"{name}, back")
+        mine = times["akd, back" if back else "akd"]
+        ratios = [(back or there)[k] / count / (mine[k] / steps) for k in (0, len(mine) // 2)]
+        cells = [f"{x[0] / count * 1e6:.1f}, {x[len(x) // 2] / count * 1e6:.1f}" if x else "–" for x in (there, back)]
+        table.add_row(name, *cells, f"{ratios[0]:.1f}, {ratios[1]:.1f}" + ("" if back else " (forward)"))
     return table
 
 
@@ -122,9 +131,10 @@ def scaling() -> Table:
     cases += [("dog", 10, 1), ("dog", 40, 1), ("dog", 20, 4), ("dog", 20, 16)]
     for plan, substeps, samples in cases:
         rig = creature(plan, seed=7)
-        forward, both = ours(rig, substeps=substeps, samples=samples)
-        links = body_from_rig(rig).link_count
-        table.add_row(plan, f"{links}", f"{substeps}", f"{samples}", f"{forward:.1f}", f"{both:.1f}")
+        forward, both, steps = ours(rig, substeps=substeps, samples=samples)
+        times = best({"forward": forward, "both": both})
+        cells = [f"{each[0] / steps * 1e6:.1f}" for each in times.values()]
+        table.add_row(plan, f"{body_from_rig(rig).link_count}", f"{substeps}", f"{samples}", *cells)
     return table
 
 

@@ -11,9 +11,13 @@ from akd.errors import AkdError
 
 COMMANDS: dict[str, Callable[..., Any]] = {
     "creature": characters.creature, "rig": characters.rig, "inspect": characters.inspect, "evaluate": characters.evaluate,
-    "convert": characters.convert, "splat": characters.splat, "track": physics.track, "prior": prior.prior, "demo": characters.demo,
+    "convert": characters.convert, "splat": characters.splat, "track": physics.track, "prior": prior.prior,
+    "demo": characters.demo,
 }  # fmt: skip
 DESCRIPTION = "A 3D character and a sentence in, an animation on the character's own skeleton out."
+
+EXTRAS = {"warp": "physics", "mujoco": "physics", "diffusers": "prior", "transformers": "prior", "safetensors": "prior"}
+"""Which extra brings a module that a command may lack."""
 
 
 def main() -> None:
@@ -22,6 +26,11 @@ def main() -> None:
         tyro.extras.subcommand_cli_from_dict(COMMANDS, prog="akd", description=DESCRIPTION)
     except AkdError as error:
         print(f"akd: {error}", file=sys.stderr)
+        sys.exit(2)
+    except ModuleNotFoundError as error:
+        if error.name not in EXTRAS:
+            raise
+        print(f"akd: this needs {error.name}: pip install 'akd[{EXTRAS[error.name]}]'.", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -26,7 +26,7 @@ from akd.physics.body import Body, body_from_rig
 from akd.physics.effort import joint_torques, support_torques
 from akd.physics.footlock import leg_length
 from akd.physics.objective import Objective, Weights
-from akd.physics.settings import PhysicsSettings, constants
+from akd.physics.settings import PhysicsSettings, constants, suitable_substeps
 from akd.physics.simulate import Rollout, between_frames, simulate
 from akd.physics.state import State, pose_of, state_at_rest, with_velocity
 from akd.physics.target import Target, TargetSettings, prepare
@@ -162,7 +162,7 @@ class _Search:
 
     def __init__(self, body: Body, rig: Rig, target: Target, settings: TrackSettings) -> None:
         self.body, self.settings, self.fps = body, settings, target.motion.fps
-        self.physics = suited(settings.physics, rig)
+        self.physics = suited(settings.physics, rig, body, self.fps)
         self.pose = target.motion.pose.to(torch.float32)
         self.objective = Objective.of(rig, body, self.pose, Weights(settings.turn, settings.feet))
         self.states = moving_states(body, self.pose, self.fps)
@@ -233,7 +233,9 @@ class _Search:
         value = float(loss.detach())
         self.losses.append(value)
         if window == frames and value < self.best.loss:
-            kept = replace(rollout, states=rollout.states.detach()[:, 0], targets=rollout.targets.detach()[:, 0])
+            kept = replace(
+                rollout, states=rollout.states.detach()[:, 0], targets=rollout.targets.detach()[:, 0], exact=rollout.exact[:, 0]
+            )
             self.best = _Best(value, error, self.controls.detach().clone(), start.detach()[0], kept)
         return loss
 
@@ -247,14 +249,17 @@ class _Search:
         return State(known.position, known.rotation, known.angles, velocity, spin, rates)
 
 
-def suited(physics: PhysicsSettings, rig: Rig) -> PhysicsSettings:
+def suited(physics: PhysicsSettings, rig: Rig, body: Body, fps: float) -> PhysicsSettings:
     """Controllers as strong as the legs are long: ℓ is how high a body stands, and a spider's legs are six times that.
 
     A leg of length L bears the weight on lever arms of that size, and swings in √(L/g): so k_e grows with L, k_d with L^{3/2}.
     """
     strings = puppet(rig)
     length = float(np.median([leg_length(strings, number) for number in range(len(strings.feet))]))
-    return replace(physics, stiffness=physics.stiffness * length, damping=physics.damping * length**1.5)
+    return replace(
+        physics, substeps=max(physics.substeps, suitable_substeps(body, fps)),
+        stiffness=physics.stiffness * length, damping=physics.damping * length**1.5,
+    )  # fmt: skip
 
 
 def moving_states(body: Body, pose: Pose, fps: float) -> State:
