@@ -21,7 +21,7 @@ from akd.prior.video_training import VideoTraining, train_video
 
 INDIVIDUALS = 1900
 """How many creatures the shipped prior learns from, a hundred of each plan; with about eleven clips each."""
-VIDEO = TrainingConfig(steps=20_000, learning_rate=1.5e-3, warmup=60, ema=0.998, weight_decay=0.01, save_every=25)
+VIDEO = TrainingConfig(steps=24_000, learning_rate=2e-3, warmup=100, ema=0.998, weight_decay=0.01, save_every=25)
 DECODER = TrainingConfig(steps=3_000, learning_rate=2e-3, save_every=25)
 
 
