@@ -19,6 +19,7 @@ from akd.rigging.files import rig_file
 from akd.rigging.joints import bends
 from akd.rigging.mesh_rig import find_skeleton, rig_mesh
 from akd.rigging.sheet import rig_sheet
+from akd.rigging.skeleton_json import read_skeleton_json
 from akd.rigging.surface import weld
 from akd.rigging.volume import find_paths, middle_lines, solid_volume
 from akd.skeleton import Skeleton
@@ -158,7 +159,7 @@ def test_a_skeleton_may_be_json(tmp_path) -> None:
                    '{"joints": [{"name": "a", "parent": "b", "position": [0, 1, 0]}]}'):  # fmt: skip
         path.write_text(broken)
         with pytest.raises(AkdError, match=r"^[^\n]*\.$"):
-            rig_file(tmp_path / "body.obj", skeleton=path)
+            read_skeleton_json(path)
 
 
 def test_artists_weights_are_kept_unless_told_otherwise(assets) -> None:
