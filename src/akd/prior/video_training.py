@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from akd.errors import AkdError
 from akd.prior.embedded import TEXT_TOKENS, small_scheduler, small_text_encoder, small_transformer
 from akd.prior.latents import read_latents
+from akd.prior.reader_start import start_reader
 from akd.prior.schedule import add_noise, diffusion_schedule
 from akd.prior.training import Trainee, TrainingConfig, train
 from akd.prior.words import caption_tokenizer, clip_caption
@@ -43,6 +44,7 @@ class Narrator(nn.Module):
         super().__init__()
         self.tokenizer = caption_tokenizer()
         self.text_encoder = small_text_encoder(len(self.tokenizer), seed)
+        start_reader(self.text_encoder, self.tokenizer, seed)
         self.transformer = small_transformer(seed)
 
     def forward(self, z_t: Tensor, step: Tensor, sentences: list[str]) -> Tensor:
