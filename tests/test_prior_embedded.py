@@ -119,3 +119,18 @@ def test_what_is_missing_is_said_in_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "model_index.json").write_text('{"_class_name": "StableDiffusionPipeline"}')
     with pytest.raises(AkdError, match="StableDiffusionPipeline"):
         load_prior(str(tmp_path))
+
+
+def test_sentences_of_one_meaning_start_alike() -> None:
+    from akd.prior.video_training import Narrator
+
+    narrator = Narrator()
+    options = {"padding": "max_length", "max_length": 24, "truncation": True, "return_tensors": "pt"}
+
+    def read(sentence: str) -> torch.Tensor:
+        with torch.no_grad():
+            return narrator.text_encoder(narrator.tokenizer([sentence], **options).input_ids)[0]
+
+    walk, alike, other = map(read, ("a dog walking in a park", "a dog strolling in a park", "a spider walking in a park"))
+    assert (walk - alike).norm() < 0.7 * (walk - other).norm()
+    assert (walk - other).norm(dim=-1).min() > 0.3 * walk.norm(dim=-1).mean()  # every token knows, not only the noun
