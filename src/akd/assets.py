@@ -102,6 +102,13 @@ def write_new(path: Path, *, force: bool) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
 
 
+def moves_own_file(rig: Rig) -> bool:
+    """Can a clip be added to the character's own file? It must be glTF, and the bones must be the file's, not ours."""
+    if rig.origin is None or rig.origin.file.path is None or rig.origin.file.path.suffix.lower() not in (".glb", ".gltf"):
+        return False
+    return len(rig.origin.file.document.bone_nodes) == len(rig.origin.file.names)
+
+
 def save_animation(
     rig: Rig, motion: Motion, path: Path, *, name: str = "akd", fps: float = 30.0, travel: bool = True, force: bool = False
 ) -> None:
@@ -117,7 +124,7 @@ def save_animation(
 
         write_bvh(path, rig.skeleton, motion, scale=100 * rig.leg_metres)
         return
-    if rig.origin is not None and rig.origin.file.path is not None and rig.origin.file.path.suffix.lower() in (".glb", ".gltf"):
+    if rig.origin is not None and moves_own_file(rig):
         from akd.files.gltf.write import add_clip
 
         path.write_bytes(add_clip(rig.origin.file, name, motion.times, bone_matrices(rig, motion)).data)

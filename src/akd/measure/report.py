@@ -18,6 +18,7 @@ from jaxtyping import Bool, Float, UInt8
 from PIL import Image
 
 import akd
+from akd.assets import moves_own_file
 from akd.files.gltf.write_rig import GLTF_FROM_STAGE
 from akd.measure.contact import in_contact
 from akd.measure.evaluation import Evaluation
@@ -113,8 +114,7 @@ def _scene(rig: Rig, evaluation: Evaluation, clip: str | None) -> str:
 
 def _glb_from_stage(rig: Rig) -> Float[np.ndarray, "4 4"]:
     """A character that came as glTF keeps its own place in its file; others are written in metres and face +Z."""
-    path = None if rig.origin is None else rig.origin.file.path
-    if rig.origin is not None and path is not None and path.suffix.lower() in (".glb", ".gltf"):
+    if rig.origin is not None and moves_own_file(rig):
         return rig.origin.T_file_stage
     place = np.eye(4)
     place[:3, :3] = rig.leg_metres * GLTF_FROM_STAGE

@@ -53,6 +53,11 @@ class Family(ABC):
         return self.pipe.transformer
 
     @property
+    def longest_sentence(self) -> int:
+        """Tokens that are read, the end included."""
+        return int(self.pipe.tokenizer.model_max_length)
+
+    @property
     @abstractmethod
     def grid(self) -> Grid:
         """Which films fit."""

@@ -68,7 +68,11 @@ def _index(source: str) -> dict[str, Any]:
 
 def _pipeline(source: str, dtype: torch.dtype) -> Any:
     import diffusers
+    import transformers
 
+    # Bars for parts that load in a second would only push what a command says off the screen.
+    diffusers.utils.logging.disable_progress_bar()
+    transformers.utils.logging.disable_progress_bar()
     return _reachable(source, diffusers.DiffusionPipeline.from_pretrained, source, dtype=dtype)
 
 

@@ -64,6 +64,15 @@ class VideoPrior:
                 f" {nearest[0]} frames of {nearest[2]} × {nearest[1]}."
             )
 
+    def check_sentence(self, text: str) -> None:
+        """Refuse a sentence that is mostly signs the model does not know, or longer than it reads."""
+        tokenizer, longest = self.family.pipe.tokenizer, self.family.longest_sentence
+        tokens = tokenizer(text, add_special_tokens=False)["input_ids"]
+        if 2 * sum(token == tokenizer.unk_token_id for token in tokens) >= len(tokens):
+            raise AkdError(f"The prior cannot read {text!r}: say it in English words.")
+        if len(tokens) >= longest:
+            raise AkdError(f"The prior reads {longest - 1} tokens, and {text!r} has {len(tokens)}: say it shorter.")
+
     @torch.no_grad()
     def embed(self, text: str) -> Text:
         """A sentence as the network takes it; each is read once."""

@@ -15,6 +15,10 @@ class CogVideoX(Family):
     frames_at_once = 9
 
     @property
+    def longest_sentence(self) -> int:
+        return int(self.pipe.transformer.config.max_text_seq_length)
+
+    @property
     def grid(self) -> Grid:
         """Version 1.5 joins latent frames in pairs, so it takes an even number of them."""
         config = self.pipe.transformer.config
@@ -40,8 +44,8 @@ class CogVideoX(Family):
         return diffusion_schedule("v", self.pipe.scheduler.alphas_cumprod)
 
     def embed(self, text: str) -> Text:
-        length = self.pipe.transformer.config.max_text_seq_length
-        embedded, _ = self.pipe.encode_prompt(text, do_classifier_free_guidance=False, max_sequence_length=length)
+        longest = self.longest_sentence
+        embedded, _ = self.pipe.encode_prompt(text, do_classifier_free_guidance=False, max_sequence_length=longest)
         return {"encoder_hidden_states": embedded}
 
     def encode(self, video: Pixels) -> Latents:

@@ -1,0 +1,128 @@
+"""The main command: a character and a sentence in, an animation out."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import tyro
+
+from akd.cli.console import Facing, Height, console
+from akd.errors import AkdError
+
+if TYPE_CHECKING:
+    from akd.distill.job import Job
+    from akd.distill.recipe import Recipe
+
+SMALL = {"a", "an", "the", "is", "of", "and"}
+"""Words that a folder's name does without."""
+
+
+def animate(
+    words: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[CHARACTER] PROMPT")] = (),
+    /,
+    *,
+    prior: str = "embedded",
+    seconds: float = 3.0,
+    loop: bool = False,
+    in_place: bool = False,
+    seed: int = 0,
+    n: int = 1,
+    track: bool = False,
+    expand: bool = True,
+    recipe: Literal["default", "paper"] = "default",
+    iterations: int | None = None,
+    draws: int | None = None,
+    guidance: float | None = None,
+    learning_rate: float | None = None,
+    out: Path | None = None,
+    resume: Path | None = None,
+    force: bool = False,
+    forward: Facing = None,
+    height: Height = None,
+) -> None:
+    """Animate a character by a sentence: a video model judges films of it, and its joints learn to please.
+
+    The character is a rigged file (used as it is), a mesh (rigged automatically), or made from the sentence. A folder is
+    written: animated.glb (your own file plus a clip), preview.mp4, report.html, motion.npz, settings and log. Stop it with
+    Ctrl-C at any time and go on with --resume.
+
+    Examples:
+        akd animate "a brown dog running"
+        akd animate fox.glb "a fox walking" --loop
+        akd animate --resume runs/fox-walking
+
+    Args:
+        words: A character's file, if you have one, and what it does.
+        prior: The video model: embedded, a folder, or a name on the hub.
+        seconds: Length of the clip.
+        loop: Make the ends of the clip meet.
+        in_place: Write the clip without its travel over the ground.
+        seed: Another seed, another motion.
+        n: So many motions, with seeds from --seed on, each in a folder of its own.
+        track: Put the motion on the ground by physics, too; both are kept.
+        expand: Say the prompt in the words the prior was trained on; --no-expand leaves it alone.
+        recipe: default is quick; paper is the published one and takes hours.
+        iterations: Instead of the recipe's.
+        draws: Noises per picture, instead of the recipe's.
+        guidance: How much the sentence counts, instead of the recipe's.
+        learning_rate: Instead of the recipe's.
+        out: The folder to write to; by default named after the sentence, under runs/.
+        resume: Go on with this run's folder; all other settings are those it began with.
+        force: Overwrite a run that exists.
+    """
+    from akd.cli.progress import RunProgress
+    from akd.distill.several import begin_runs, resume_runs
+
+    screen = console()
+    try:
+        if resume is not None:
+            if words:
+                raise AkdError(f"--resume goes on with what {resume} was asked for: leave {words[-1]!r} out.")
+            with RunProgress(screen) as progress:
+                runs = resume_runs(resume, progress)
+        else:
+            own = {"iterations": iterations, "draws": draws, "guidance": guidance, "learning_rate": learning_rate}
+            job = _job(
+                words, prior=prior, seconds=seconds, loop=loop, in_place=in_place, seed=seed, track=track, expand=expand,
+                forward=forward, height=height, recipe=_recipe(recipe, loop, own),
+            )  # fmt: skip
+            resume = out or Path("runs") / folder_name(job.prompt)
+            with RunProgress(screen) as progress:
+                runs = begin_runs(resume, job, n, progress, force=force)
+    except KeyboardInterrupt:
+        if resume is not None and (resume / "config.json").is_file():
+            screen.print(f"Stopped; all but the last iteration is kept. Go on with: akd animate --resume {resume}")
+        raise
+    for run in runs:
+        screen.print(f"Wrote {run.path}: animated.glb, preview.mp4, report.html, motion.npz")
+        screen.print(run.result()["sentence"], style="bold")
+
+
+def folder_name(prompt: str) -> str:
+    """A sentence as the name of a folder: "a fox walking" → "fox-walking"."""
+    kept = [word for word in re.findall(r"[a-z0-9]+", prompt.lower()) if word not in SMALL]
+    return "-".join(kept)[:60].strip("-") or "run"
+
+
+def _job(words: tuple[str, ...], **options: Any) -> "Job":
+    from akd.distill.job import Job, fingerprint
+
+    if len(words) not in (1, 2):
+        raise AkdError('Give a sentence, or a file and a sentence, as in: akd animate fox.glb "a fox walking".')
+    *files, prompt = words
+    if not files:
+        if Path(prompt).is_file():
+            raise AkdError(f'Say what {prompt} should do, as in: akd animate {prompt} "a fox walking".')
+        return Job(prompt, individual=options["seed"], **options)
+    path = Path(files[0])
+    return Job(prompt, str(path.resolve()), fingerprint(path), **options)
+
+
+def _recipe(name: str, loop: bool, own: dict[str, float | None]) -> "Recipe":
+    from akd.distill.recipe import RECIPES
+
+    changes: dict[str, Any] = {key: value for key, value in own.items() if value is not None}
+    if loop:
+        changes["curves"] = "fourier"  # the only curves whose ends meet whatever is learned
+    return replace(RECIPES[name], **changes)

@@ -1,0 +1,72 @@
+"""How a run shows itself while it goes on: iteration, speed, time left, and how good the motion is by now."""
+
+from collections.abc import Iterable
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
+
+from akd.distill.job import Job
+from akd.distill.loop import Task
+from akd.distill.watch import Watch
+from akd.measure.evaluation import Evaluation, as_text
+
+
+class RunProgress(Watch):
+    """A bar in a terminal; in a file or a pipe, a line whenever the motion has been measured."""
+
+    def __init__(self, screen: Console) -> None:
+        self.screen = screen
+        self.bar = Progress(
+            SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn(),
+            TimeRemainingColumn(elapsed_when_finished=True), TextColumn("{task.fields[note]}"), console=screen, transient=True,
+        )  # fmt: skip
+        self.shown: TaskID | None = None
+        self.measured, self.total = "", 0
+
+    def __enter__(self) -> "RunProgress":
+        self.bar.start()
+        return self
+
+    def __exit__(self, *trouble: object) -> None:
+        self.bar.stop()
+
+    def stage(self, what: str) -> None:
+        self._show(what, None)
+
+    def prepared(self, job: Job, task: Task, done: int) -> None:
+        for note in task.rig.notes:
+            self.screen.print(f"· {note}")
+        if task.wanted != job.prompt:
+            self.screen.print(f"· The prior is told: {task.wanted} (--no-expand keeps your own words)")
+        if done:
+            self.screen.print(f"· Going on after iteration {done}.")
+        self.total, self.measured = job.recipe.iterations, ""
+        self._show(f"seed {job.seed}", self.total, done)
+
+    def iteration(self, numbers: dict[str, float], measured: Evaluation | None) -> None:
+        if measured is not None:
+            self.measured = in_short(measured)
+            if not self.screen.is_terminal:
+                at, speed = int(numbers["iteration"]) + 1, numbers["seconds"]
+                self.screen.print(f"{at}/{self.total}  {speed:.1f} s each  score {numbers['score']:.3f}  {self.measured}")
+        if self.shown is not None:
+            self.bar.update(self.shown, advance=1, note=f"{numbers['seconds']:.1f} s each  {self.measured}")
+
+    def pictures(self, frames: Iterable, count: int, what: str) -> Iterable:
+        self._show(what, count)
+        for frame in frames:
+            yield frame
+            if self.shown is not None:
+                self.bar.update(self.shown, advance=1)
+
+    def _show(self, what: str, total: int | None, done: int = 0) -> None:
+        if self.shown is not None:
+            self.bar.remove_task(self.shown)
+        self.shown = self.bar.add_task(what, total=total, completed=done, note="")
+
+
+def in_short(measured: Evaluation) -> str:
+    """The numbers that tell how a gait is coming along."""
+    least = min(measured.amplitudes) if measured.amplitudes else None
+    shown = {"swing": least, "alternation": measured.alternation, "duty": measured.duty_factor, "skating": measured.skating_ratio}
+    return f"{measured.verdict}: " + ", ".join(f"{name} {as_text(value)}" for name, value in shown.items())
