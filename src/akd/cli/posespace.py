@@ -1,0 +1,89 @@
+"""Commands on the pose space: training it here; using it on a character in ``pose``."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from akd.cli.console import console
+
+Sub = tyro.conf.subcommand
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Poses to learn from: individuals of all plans but the held-out ones, in all they do. Goes on where it stopped.
+
+    Example: akd posespace draw runs/posespace
+    """
+
+    folder: Annotated[Path, tyro.conf.Positional]
+    """Folder of the run."""
+    seeds: int = 165
+    """Individuals of each plan."""
+
+    def run(self) -> None:
+        from rich.progress import Progress
+
+        from akd.posespace.data.specimens import CREATURES, write_specimens
+
+        with Progress(transient=True) as progress:
+            task = progress.add_task("drawing poses", total=self.seeds)
+            folder = self.folder / "poses" / CREATURES
+            write_specimens(folder, range(self.seeds), report=lambda done, count: progress.update(task, completed=done))
+        console().print(f"Poses are in {folder}")
+
+
+@dataclass(frozen=True)
+class Train:
+    """Train the pose network on a run's poses; a training that was stopped or killed goes on.
+
+    Example: akd posespace train runs/posespace
+    """
+
+    folder: Annotated[Path, tyro.conf.Positional]
+    """Folder of the run."""
+    steps: int | None = None
+    """How many steps in all; by default those of the committed configuration."""
+    sources: tuple[str, ...] = ()
+    """Learn from poses of these sources only: creatures, distilled. All by default."""
+    name: str = "training"
+    """Folder of this training below the run's."""
+
+    def run(self) -> None:
+        from akd.posespace.training import PoseTraining, train_posespace
+
+        config = PoseTraining(self.folder, sources=self.sources or None, name=self.name)
+        if self.steps is not None:
+            config = replace(config, training=replace(config.training, steps=self.steps))
+        train_posespace(config)
+
+
+@dataclass(frozen=True)
+class Export:
+    """Write a run's network, as far as it is trained, as the weights that `akd pose` loads.
+
+    Example: akd posespace export runs/posespace --out weights.safetensors
+    """
+
+    folder: Annotated[Path, tyro.conf.Positional]
+    """Folder of the run."""
+    out: Path
+    name: str = "training"
+
+    def run(self) -> None:
+        from akd.posespace.training import PoseTraining, trained_so_far
+        from akd.posespace.weights import save_weights
+
+        network, steps = trained_so_far(PoseTraining(self.folder, name=self.name))
+        save_weights(network, self.out, {"steps": str(steps)})
+        console().print(f"Wrote {self.out}, trained for {steps} steps")
+
+
+Job = Annotated[Draw, Sub("draw")] | Annotated[Train, Sub("train")] | Annotated[Export, Sub("export")]
+
+
+def posespace(job: tyro.conf.OmitSubcommandPrefixes[tyro.conf.OmitArgPrefixes[Job]]) -> None:
+    """Train the model of plausible poses: draw poses, train, export."""
+    job.run()

@@ -1,0 +1,78 @@
+"""What one step of training sees: a few rigs, some poses of each, handles on some of them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from akd.posespace.bends import mirror_maps
+from akd.posespace.data.augment import augmented, bends_of
+from akd.posespace.data.specimens import Specimen
+from akd.posespace.rig_batch import RigBatch, posed, rig_batch
+from akd.posespace.sketch import Sketch
+
+PLAIN = 0.2
+"""Share of the rigs that are left as they are."""
+HANDLED, MOST_HANDLES = 0.3, 5
+"""Share of poses that come with handles, and how many at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class PoseBatch:
+    """Rigs with poses."""
+
+    sketches: list[Sketch]
+    rigs: RigBatch
+    bends: Float[Tensor, "rig pose joint 3"]
+    mean: Float[Tensor, "rig joint 3"]
+    """Over all known poses of the rig, not only those here."""
+    deviation: Float[Tensor, "rig joint 3"]
+
+
+def draw_batch(specimens: list[Specimen], rigs: int, poses: int, rng: np.random.Generator) -> PoseBatch:
+    """Rigs at random; half of the poses are seen in a mirror."""
+    chosen = [specimens[i] for i in rng.choice(len(specimens), rigs)]
+    sketches, every = zip(*(_stranger(specimen, rng) for specimen in chosen), strict=True)
+    some = [bends[rng.choice(len(bends), poses, replace=len(bends) < poses)] for bends in every]
+    batch = rig_batch(list(sketches))
+
+    def padded(arrays: list[np.ndarray]) -> Tensor:
+        pads = [[(0, 0)] * (a.ndim - 2) + [(0, batch.joint_count - a.shape[-2]), (0, 0)] for a in arrays]
+        return torch.from_numpy(np.stack([np.pad(a, pad) for a, pad in zip(arrays, pads, strict=True)])).float()
+
+    means, deviations = [bends.mean(0) for bends in every], [bends.std(0) for bends in every]
+    return PoseBatch(list(sketches), batch, padded(some), padded(means), padded(deviations))
+
+
+def draw_handles(
+    rigs: RigBatch, bends: Float[Tensor, "rig pose joint 3"], rng: np.random.Generator
+) -> Float[Tensor, "rig pose joint 4"]:
+    """For some poses, where a few joints are: flag and way from rest, seen from the root."""
+    present = rigs.present.numpy()
+    wanted = np.zeros(bends.shape[:3], bool)
+    for rig, pose in zip(*np.nonzero(rng.random(bends.shape[:2]) < HANDLED), strict=True):
+        known = np.flatnonzero(present[rig])
+        wanted[rig, pose, rng.choice(known, min(rng.integers(1, MOST_HANDLES + 1), len(known)), replace=False)] = True
+    return handle_inputs(rigs, torch.from_numpy(wanted), posed(rigs, bends)[1])
+
+
+def handle_inputs(
+    rigs: RigBatch, wanted: Bool[Tensor, "rig pose joint"], target: Float[Tensor, "rig pose joint 3"]
+) -> Float[Tensor, "rig pose joint 4"]:
+    """How the network is told that joints should be at these places, seen from the root [ℓ]."""
+    rest = posed(rigs, torch.zeros_like(target[:, :1]))[1]
+    flag = wanted[..., None].to(target.dtype)
+    return torch.cat((flag, flag * (target - rest)), -1)
+
+
+def _stranger(specimen: Specimen, rng: np.random.Generator) -> tuple[Sketch, Float[np.ndarray, "pose joint 3"]]:
+    """The specimen as another rig; half of its poses mirrored."""
+    sketch, bends = specimen.sketch, specimen.bends
+    if rng.random() > PLAIN:
+        posing = augmented(sketch, bends, rng)
+        sketch, bends = posing.sketch, bends_of(posing)
+    maps = mirror_maps(sketch.frames, sketch.mirror)
+    seen = (maps @ bends[:, sketch.mirror, :, None])[..., 0]
+    return sketch, np.where(rng.random((len(bends), 1, 1)) < 0.5, seen, bends)
