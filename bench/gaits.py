@@ -2,11 +2,15 @@
 
 One line per gait: the worst of each number over the individuals (the mean where that says more), the share that misses a
 limit, and how many clips and frames one core makes in a second, analysis of the rig included, drawing the individual not.
+With ``--rows FILE`` every clip is written down as soon as it is measured, and a study that was stopped goes on from there.
 """
 
+import json
 import time
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import tyro
@@ -35,13 +39,18 @@ class Study:
     """The first individual of each plan."""
     verbose: bool = False
     """Name the individuals that miss a limit."""
+    rows: Path | None = None
+    """File with one line of JSON per clip, read at the start and added to."""
 
 
-def measure(rig: Rig, name: str, seed: int) -> dict[str, float]:
+Row = dict[str, float]
+
+
+def measure(rig: Rig, name: str, seed: int) -> Row:
     """Make one clip and measure it."""
-    start = time.perf_counter()
+    start = time.process_time()
     motion = gait_motion(rig, name, seed=seed, cycles=2)  # a touch-down at the seam of a single stride has no before
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     seen, gait = evaluate(rig, motion, from_file=False), GAITS[name]
     template = np.array(gait.phases[len(rig.legs)])
     row = {
@@ -60,7 +69,7 @@ def pose_gap(motion: Motion) -> float:
     return float(max((pose.angles[-1] - pose.angles[0]).abs().max(), (height[-1] - height[0]).abs()))
 
 
-def keeps_promises(row: dict[str, float], name: str) -> bool:
+def keeps_promises(row: Row, name: str) -> bool:
     walks = GAITS[name].duty > 0.5
     return (
         row["skating"] <= 0.05 and row["penetration"] < 0.005 and row["heading"] >= 0.95 and row["loop"] < 1e-4
@@ -70,25 +79,65 @@ def keeps_promises(row: dict[str, float], name: str) -> bool:
 
 def main(study: Study) -> None:
     """Measure and print."""
-    rows: dict[str, list[dict[str, float]]] = defaultdict(list)
+    known = read_rows(study.rows)
+    found: dict[str, list[Row]] = defaultdict(list)
+    for gait, plan, seed, row in measured(study, known):
+        found[gait].append(row)
+        if study.verbose and row["missed"]:
+            print(f"  {gait} {plan} {seed}: " + " ".join(f"{key} {value:.4g}" for key, value in row.items()), flush=True)
+    print(HEADER)
+    for gait, rows in found.items():
+        print(line(gait, rows))
+
+
+def measured(study: Study, known: dict[tuple[str, str, int], Row]) -> Iterator[tuple[str, str, int, Row]]:
+    """Gait, plan, seed and numbers of every clip: of each number of legs, plans take turns until every gait has enough."""
     by_legs: dict[int, list[str]] = defaultdict(list)
     for plan in study.plans:
         by_legs[len(creature(plan, study.seed).legs)].append(plan)
-    for plans in by_legs.values():
-        for number in range(study.individuals):
+    for legs, plans in by_legs.items():
+        missing = {name: study.individuals for name, gait in GAITS.items() if legs in gait.phases}
+        for number in range(2 * study.individuals):
+            if not any(missing.values()):
+                break
             plan, seed = plans[number % len(plans)], study.seed + number // len(plans)
-            rig = creature(plan, seed)
-            for gait in gaits_for(rig):
-                row = measure(rig, gait, seed)
-                rows[gait].append(row)
-                if study.verbose and row["missed"]:
-                    print(f"  {gait} {plan} {seed}: " + " ".join(f"{key} {value:.4g}" for key, value in row.items()))
-    print(HEADER)
-    for gait, found in rows.items():
-        print(line(gait, found))
+            for gait, row in individual_rows(plan, seed, [name for name, count in missing.items() if count], known, study.rows):
+                missing[gait] -= 1
+                yield gait, plan, seed, row
 
 
-def line(gait: str, found: list[dict[str, float]]) -> str:
+def individual_rows(
+    plan: str, seed: int, gaits: list[str], known: dict[tuple[str, str, int], Row], file: Path | None
+) -> Iterator[tuple[str, Row]]:
+    """The wanted gaits that this individual goes; it is built only if some are not measured yet."""
+    if all((gait, plan, seed) in known for gait in gaits):
+        yield from ((gait, row) for gait in gaits if (row := known[gait, plan, seed]))
+        return
+    rig = creature(plan, seed)
+    offered = gaits_for(rig)
+    for gait in gaits:
+        if (gait, plan, seed) not in known:
+            known[gait, plan, seed] = measure(rig, gait, seed) if gait in offered else {}
+            write_row(file, gait, plan, seed, known[gait, plan, seed])
+        if row := known[gait, plan, seed]:
+            yield gait, row
+
+
+def read_rows(file: Path | None) -> dict[tuple[str, str, int], Row]:
+    """What an earlier study measured; empty for gaits that an individual does not go."""
+    if file is None or not file.exists():
+        return {}
+    entries = map(json.loads, file.read_text().splitlines())
+    return {(entry["gait"], entry["plan"], entry["seed"]): entry["row"] for entry in entries}
+
+
+def write_row(file: Path | None, gait: str, plan: str, seed: int, row: Row) -> None:
+    if file is not None:
+        with file.open("a") as lines:
+            lines.write(json.dumps({"gait": gait, "plan": plan, "seed": seed, "row": row}) + "\n")
+
+
+def line(gait: str, found: list[Row]) -> str:
     """The worst or mean of each number as text."""
     values = {key: [row[key] for row in found] for key in found[0]}
     n = {key: float(np.mean(column) if key in MEANS else max(column)) for key, column in values.items()}

@@ -11,6 +11,8 @@ from akd.creatures.stride import Stride
 
 HIGHEST_BOUNCE = 0.1
 """[ℓ]"""
+STEADY = 0.7
+"""A standing foot goes back under the body; the body's own turning takes off at most this share of that."""
 UNDULATION = 2.5
 """Lizards step with their backs, which bend this much more than above upright legs."""
 Wave = Float[np.ndarray, " frame"]
@@ -28,7 +30,8 @@ def choreography(puppet: Puppet, stride: Stride, footing: Footing, time: Float[n
     aside = np.stack((0 * rise, rise - gait.crouch * style.crouch, gait.sway * style.sway * to_side), -1)
     shift = place + (about(1, heading) @ aside[..., None])[..., 0]
     hind, fore = _reaching(puppet, stride, cycle, last=True), _reaching(puppet, stride, cycle, last=False)
-    twist, undulation = gait.twist * style.sway, UNDULATION if _walks_sprawling(puppet) else 1.0
+    undulation = UNDULATION if _walks_sprawling(puppet) else 1.0
+    twist = min(gait.twist * style.sway, undulation * _widest_twist(puppet, stride))
     arch = gait.flex * style.flex * _shortness(puppet) * _gathered(puppet, stride, cycle)
     lean = np.stack(
         (-gait.roll * style.sway * to_side, twist / undulation * hind, slope + 0.4 * arch - gait.lean * puppet.is_upright), -1
@@ -134,6 +137,13 @@ def _reaching(puppet: Puppet, stride: Stride, cycle: Wave, last: bool) -> Wave:
     chosen = [i for i, foot in enumerate(puppet.feet) if foot.order == order]
     waves = [puppet.feet[i].side * np.cos(2 * np.pi * (cycle - stride.phases[i])) for i in chosen]
     return np.mean(waves, axis=0)
+
+
+def _widest_twist(puppet: Puppet, stride: Stride) -> float:
+    """How far the root may turn to both sides [rad]: feet far aside of a body that turns would else swing forward while they
+    stand, as a beetle's do at three leg lengths."""
+    aside = max(abs(float(foot.centre[2])) for foot in puppet.feet)
+    return STEADY * stride.speed * stride.period / (2 * np.pi * max(aside, 1e-6))
 
 
 def _gathered(puppet: Puppet, stride: Stride, cycle: Wave) -> Wave:

@@ -26,11 +26,17 @@ from akd.rotations import quaternion_multiply, quaternion_to_matrix, rotation_ve
 
 FEWEST_FRAMES = 4
 """No loop is shorter."""
+HEAVIEST_RUNNER = 2500.0
+"""Heavier bodies on four legs always keep some feet down [kg]: rhinos of 2.3 t gallop, elephants never do."""
 
 
 def gaits_for(rig: Rig) -> list[str]:
-    """The gaits this body can go."""
-    return [name for name, gait in GAITS.items() if len(rig.legs) in gait.phases and puppet(rig).pairs]
+    """The gaits this body goes of its own accord; ``gait_motion`` makes an elephant gallop too if told to."""
+    legs, body = len(rig.legs), puppet(rig)
+    if not body.pairs:
+        return []
+    only_walks = legs == 4 and body.kilograms > HEAVIEST_RUNNER
+    return [name for name, gait in GAITS.items() if legs in gait.phases and not (only_walks and gait.duty < 0.5)]
 
 
 def actions_for(rig: Rig) -> list[str]:

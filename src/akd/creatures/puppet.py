@@ -36,7 +36,7 @@ class Foot:
     centre: Float[np.ndarray, " 3"]
     """Mean of the sole at rest, at the height of its lowest point."""
     ball: Float[np.ndarray, " 3"]
-    """About what the foot turns when the heel rises."""
+    """About what the foot turns when the heel rises: the joint of the toes, or the front end of the sole."""
     heel: Float[np.ndarray, " 3"]
     """About what it turns when the toes rise."""
     sole: Int[np.ndarray, " sole"]
@@ -91,6 +91,13 @@ class Puppet:
     def gravity(self) -> float:
         """[ℓ/s²]"""
         return 9.81 / self.rig.leg_metres
+
+    @cached_property
+    def kilograms(self) -> float:
+        """Weight of a body as dense as water; that of an open mesh is a rough guess."""
+        first, second, third = (self.rig.mesh.vertices[corner] for corner in self.rig.mesh.faces.T)
+        volume = abs(float((first * np.cross(second, third)).sum())) / 6
+        return 1000 * volume * self.rig.leg_metres**3
 
     @cached_property
     def is_upright(self) -> bool:
@@ -208,7 +215,9 @@ def _foot(rig: Rig, limb: Limb, number: int) -> Foot:
         np.array([x, low, points[:, 2].mean()]) for x in (points[:, 0].mean(), points[:, 0].max(), points[:, 0].min())
     )
     if toes:
-        ball[0] = np.clip(skeleton.positions[list(toes), 0].mean(), heel[0], ball[0])
+        # Toes that stay flat stay where they are only if the foot turns about the very joint they hang on.
+        joint = skeleton.positions[list(toes)].mean(0)
+        ball[:2] = np.clip(joint[0], heel[0], ball[0]), joint[1]
     leg = leg_of(skeleton, limb, foot, centre, limb.order == 0 and len(rig.legs) > 2)
     side = {"L": -1.0, "R": 1.0, "C": 0.0}[limb.side]
     return Foot(leg, toes, centre, ball, heel, sole, _outline(rig, limb, (foot, *toes), sole), side, limb.order)
