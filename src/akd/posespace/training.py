@@ -17,7 +17,7 @@ from akd.posespace.noise import level
 from akd.posespace.rig_batch import posed
 from akd.prior.training import Trainee, TrainingConfig, train
 
-RESCAN = 200
+RESCAN = 25
 """Every so many steps the poses are read anew, so that training can begin while they are still being drawn."""
 MOST_SNR = 5.0
 """Errors at little noise count so much at most."""

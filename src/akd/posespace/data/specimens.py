@@ -5,6 +5,7 @@ A shard holds one individual of each plan. A run that was stopped goes on with t
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -85,7 +86,13 @@ def write_shard(path: Path, specimens: list[Specimen]) -> None:
     part.replace(path)
 
 
-def read_shard(path: Path) -> Iterator[Specimen]:
+@cache
+def read_shard(path: Path) -> tuple[Specimen, ...]:
+    """Each file is read once: training looks for new ones now and then."""
+    return tuple(_specimens_in(path))
+
+
+def _specimens_in(path: Path) -> Iterator[Specimen]:
     with np.load(path) as stored:
         for number, (plan, seed, source) in enumerate(stored["tags"]):
             parts = {field.name: stored[f"{number}.{field.name}"] for field in fields(Sketch)}

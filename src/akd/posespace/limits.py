@@ -1,0 +1,53 @@
+"""Learned joint limits: how far each joint goes about its bone (twist) and across it (two swings)."""
+
+import csv
+import json
+import math
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+
+from akd.errors import AkdError
+from akd.posespace.denoiser import Denoiser, Poses
+from akd.skeleton import Skeleton
+
+AXES = ("twist", "swing_lateral", "swing_other")
+OUTSIDE = 2.5
+"""Limits lie so many spreads from the middle."""
+
+
+@dataclass(frozen=True)
+class JointLimits:
+    """Of one joint about one axis of its bone frame [degrees]."""
+
+    joint: str
+    axis: str
+    least: float
+    most: float
+    usual: float
+
+
+def limits_of(skeleton: Skeleton, denoiser: Denoiser, memory: Poses) -> list[JointLimits]:
+    """From the range head, widened where the rig's own samples go further."""
+    low = torch.minimum(denoiser.mean - OUTSIDE * denoiser.spread, memory.amin(0)).clamp(-math.pi, math.pi)
+    high = torch.maximum(denoiser.mean + OUTSIDE * denoiser.spread, memory.amax(0)).clamp(-math.pi, math.pi)
+    return [
+        JointLimits(name, axis, *(round(math.degrees(float(value[joint, k])), 1) for value in (low, high, denoiser.mean)))
+        for joint, name in enumerate(skeleton.names)
+        for k, axis in enumerate(AXES)
+    ]
+
+
+def write_limits(path: Path, limits: list[JointLimits]) -> None:
+    """As .json or .csv."""
+    rows = [asdict(limit) for limit in limits]
+    if path.suffix == ".json":
+        path.write_text(json.dumps(rows, indent=1))
+    elif path.suffix == ".csv":
+        with path.open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+    else:
+        raise AkdError(f"Joint limits are written as .json or .csv, not {path.suffix or 'without an ending'!r}.")

@@ -1,0 +1,65 @@
+"""How plausible is a pose? What the denoiser would change about it, joint by joint, beside what it changes about good poses."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from akd.posespace.denoiser import Denoiser, Poses
+from akd.posespace.noise import level
+
+TIMES = (0.12, 0.22, 0.32)
+"""Noise under which a pose is looked at."""
+DRAWS = 2
+"""Draws of noise for each time, each with its opposite."""
+SEED = 20_000
+
+
+class Score(NamedTuple):
+    """What the pose space thinks of poses."""
+
+    strangeness: Float[Tensor, " pose"]
+    """The worst joint's residual, relative to what good poses have there."""
+    percentile: Float[Tensor, " pose"]
+    """Share of good poses that are stranger, 0 to 100."""
+    blame: Int[Tensor, " pose"]
+    """The joint that is to blame."""
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """What good poses of a rig look like to the denoiser."""
+
+    denoiser: Denoiser
+    usual: Float[Tensor, " joint"]
+    """Mean residual of each joint over good poses."""
+    reference: Float[Tensor, " sample"]
+    """Strangeness of good poses, rising."""
+
+    @classmethod
+    def of(cls, denoiser: Denoiser, good: Poses) -> "Judge":
+        """Learn from poses that are known to be good: the space's own samples."""
+        found = residuals(denoiser, good)
+        usual = found.mean(0) + 0.25 * found.mean()
+        return cls(denoiser, usual, (found / usual).amax(-1).sort().values)
+
+    def score(self, bends: Poses) -> Score:
+        strangeness, blame = (residuals(self.denoiser, bends) / self.usual).max(-1)
+        stranger = len(self.reference) - torch.searchsorted(self.reference, strangeness)
+        return Score(strangeness, 100 * stranger / len(self.reference), blame)
+
+
+@torch.no_grad()
+def residuals(denoiser: Denoiser, bends: Poses) -> Float[Tensor, "pose joint"]:
+    """Mean squared change of each joint by the denoiser, in spreads; and how far out of its range it is."""
+    unit = denoiser.to_unit(bends)
+    total = torch.zeros(unit.shape[:2])
+    noises = denoiser.noise(DRAWS, SEED)
+    for t in TIMES:
+        alpha, sigma = level(torch.tensor(t))
+        for noise in torch.cat((noises, -noises)):
+            guess = denoiser.guess(alpha * unit + sigma * noise, t)
+            total += (guess - unit).square().mean(-1) / sigma.square()
+    return total / (len(TIMES) * 2 * DRAWS) + (unit.abs() - 2).clamp(min=0).square().sum(-1)
