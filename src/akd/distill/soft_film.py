@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from akd.motion import Motion
-from akd.render.film import backdrop, camera_for, colors_for, move_splats, shadow_light, shoot
+from akd.render.film import MovingSplats, backdrop, camera_for, colors_for, move_splats, shadow_light, shoot
 from akd.render.film_settings import FilmSettings
 from akd.render.follow_camera import View
 from akd.skeleton import Skeleton
@@ -26,8 +26,14 @@ def film_softly(
     skeleton: Skeleton, motion: Motion, skinned: SkinnedSplats, settings: FilmSettings, view: View
 ) -> Float[Tensor, "frame height width 3"]:
     """The film of a motion from one side, with the gradient of the softened one."""
-    moving = move_splats(skeleton, motion, skinned)
-    camera = camera_for(moving, skinned, motion.fps, settings, view)
+    return shoot_softly(skeleton, move_splats(skeleton, motion, skinned), skinned, settings, view, motion.fps)
+
+
+def shoot_softly(
+    skeleton: Skeleton, moving: MovingSplats, skinned: SkinnedSplats, settings: FilmSettings, view: View, fps: float
+) -> Float[Tensor, "frame height width 3"]:
+    """The same for splats that have been moved already, by whatever."""
+    camera = camera_for(moving, skinned, fps, settings, view)
     colors = colors_for(skeleton, skinned, moving, settings, camera)
     with torch.no_grad():
         behind = backdrop(moving, camera, settings, shadow_light(moving, settings))

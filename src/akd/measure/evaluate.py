@@ -22,7 +22,11 @@ FEET_FIELDS = (
 
 def evaluate(rig: Rig, motion: Motion, *, from_file: bool) -> Evaluation:
     """Measure a motion. ``from_file`` clips may walk in place and hover: treadmill and stance heights are estimated."""
-    seen = trace(rig, motion)
+    return evaluate_trace(rig, trace(rig, motion), from_file=from_file)
+
+
+def evaluate_trace(rig: Rig, seen: Trace, *, from_file: bool) -> Evaluation:
+    """The same for a body that moved in some other way than by its joints."""
     numbers = _body_numbers(rig, seen) | dict.fromkeys(FEET_FIELDS)
     notes = []
     if numbers["high_band"] is None:
@@ -34,7 +38,7 @@ def evaluate(rig: Rig, motion: Motion, *, from_file: bool) -> Evaluation:
     else:
         notes.append("The rig has no legs, so nothing about feet and gait is measured.")
     numbers["froude"] = gait.froude(numbers["treadmill_speed"] or numbers["travel"], rig.leg_metres)
-    return Evaluation(verdict=verdict(numbers), frame_count=motion.frame_count, fps=motion.fps, notes=tuple(notes), **numbers)
+    return Evaluation(verdict=verdict(numbers), frame_count=len(seen.joints), fps=seen.fps, notes=tuple(notes), **numbers)
 
 
 class _Stand(NamedTuple):

@@ -76,12 +76,20 @@ def _skin(rig: Rig, posed: Posed) -> tuple[np.ndarray, np.ndarray]:
     for start in range(0, len(joints), chunk):
         now = slice(start, start + chunk)
         vertices = skin_points(rig.skeleton, Posed(posed.rotation[now], posed.position[now]), weights, points).numpy()
-        lowest[now] = vertices[..., 1].min(-1)
-        for foot, sole in enumerate(rig.soles):
-            if len(sole):
-                x, y, z = np.moveaxis(vertices[:, sole], -1, 0)
-                feet[now, foot] = np.stack((x.mean(-1), y.min(-1), z.mean(-1)), -1)
+        lowest[now], feet[now] = vertices[..., 1].min(-1), feet_of(rig, joints[now], vertices)
     return feet, lowest
+
+
+def feet_of(
+    rig: Rig, joints: Float[np.ndarray, "frame joint 3"], vertices: Float[np.ndarray, "frame vertex 3"]
+) -> Float[np.ndarray, "frame foot 3"]:
+    """Mean x and z of each leg's sole, and its lowest y."""
+    feet = _tip_feet(rig, joints)
+    for foot, sole in enumerate(rig.soles):
+        if len(sole):
+            x, y, z = np.moveaxis(vertices[:, sole], -1, 0)
+            feet[:, foot] = np.stack((x.mean(-1), y.min(-1), z.mean(-1)), -1)
+    return feet
 
 
 def _tip_feet(rig: Rig, joints: np.ndarray) -> np.ndarray:
