@@ -1,13 +1,16 @@
 """What gaits promise on any labelled rig: planted feet, the right rhythm, exact loops, knees that bend the right way."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from akd.creatures.build import creature
-from akd.creatures.footing import arc, glide, through
+from akd.creatures.footing import arc, glide, standing_feet, through
 from akd.creatures.gait_table import GAITS
 from akd.creatures.gaits import actions_for, gait_motion, gaits_for
+from akd.creatures.perform import Choreography, perform
 from akd.creatures.puppet import puppet
 from akd.creatures.stride import Style
 from akd.errors import AkdError
@@ -53,6 +56,34 @@ def test_actions_neither_slide_nor_sink(name: str, action: str):
 def test_no_skin_sinks_in_between_the_points_that_are_looked_at(plan: str, seed: int):
     rig = creature(plan, seed)
     assert evaluate(rig, gait_motion(rig, "gallop", seed=seed), from_file=False).penetration_max < 0.004
+
+
+def test_toes_stand_still_while_the_heel_rises():
+    rig = creature("bear", 417)
+    body, count = puppet(rig), 9
+    standing = standing_feet(body, count)
+    pitch = np.linspace(0.0, -0.5, count)[:, None] * np.ones(len(body.feet))
+    still = np.zeros((count, 3))
+    motion = perform(body, Choreography(still, still[:, 0], still, replace(standing, pitch=pitch)), fps=30)
+    toes = [toe for foot in body.feet for toe in foot.toes]
+    assert toes
+    at = forward_kinematics(rig.skeleton, motion.pose).position[:, toes]
+    assert (at - at[0]).norm(dim=-1).max() < 0.01
+
+
+@pytest.mark.parametrize("seed", [413, 436])
+def test_feet_far_aside_do_not_swing_forward_while_they_stand(seed: int):
+    rig = creature("beetle", seed)
+    phases = evaluate(rig, gait_motion(rig, "wave", seed=seed, cycles=2), from_file=False).phases
+    assert phase_distance(np.array(phases), np.array(GAITS["wave"].phases[6])) < 0.04
+
+
+def test_the_heavy_keep_their_feet_down_unless_told():
+    rig = creature("elephant", 0)
+    assert gaits_for(rig) == ["walk"]
+    assert "jump" not in actions_for(rig)
+    assert gait_motion(rig, "gallop", frames=5).frame_count == 5
+    assert "gallop" in gaits_for(replace(rig, leg_metres=0.5))
 
 
 def test_watched_vertices_are_kept_with_their_foot_or_with_the_trunk():
@@ -117,8 +148,6 @@ def test_travel_is_speed_times_time():
 
 
 def test_similar_bodies_of_other_sizes_move_alike_in_their_own_time():
-    from dataclasses import replace
-
     small, large = (gait_motion(replace(RIGS["dog"], leg_metres=metres), "walk", seed=None, fps=120) for metres in (0.4, 1.6))
     assert large.duration / small.duration == pytest.approx(2.0, rel=0.03)  # √(ℓ/g)
 

@@ -27,7 +27,7 @@ from akd.rotations import quaternion_multiply, quaternion_to_matrix, rotation_ve
 FEWEST_FRAMES = 4
 """No loop is shorter."""
 HEAVIEST_RUNNER = 2500.0
-"""Heavier bodies on four legs always keep some feet down [kg]: rhinos of 2.3 t gallop, elephants never do."""
+"""Heavier bodies on four legs never leave the ground of their own accord [kg]: rhinos of 2.3 t gallop, elephants do not."""
 
 
 def gaits_for(rig: Rig) -> list[str]:
@@ -35,13 +35,17 @@ def gaits_for(rig: Rig) -> list[str]:
     legs, body = len(rig.legs), puppet(rig)
     if not body.pairs:
         return []
-    only_walks = legs == 4 and body.kilograms > HEAVIEST_RUNNER
-    return [name for name, gait in GAITS.items() if legs in gait.phases and not (only_walks and gait.duty < 0.5)]
+    return [name for name, gait in GAITS.items() if legs in gait.phases and (gait.duty > 0.5 or not _stays_down(body))]
 
 
 def actions_for(rig: Rig) -> list[str]:
     """What else this body can do."""
-    return [name for name, action in ACTIONS.items() if action.suits(puppet(rig))]
+    body = puppet(rig)
+    return [name for name, action in ACTIONS.items() if action.suits(body) and not (name == "jump" and _stays_down(body))]
+
+
+def _stays_down(body: Puppet) -> bool:
+    return len(body.feet) == 4 and body.kilograms > HEAVIEST_RUNNER
 
 
 def gait_motion(
