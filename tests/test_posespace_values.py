@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-
 from scipy.spatial.transform import Rotation
 
 from akd.creatures.build import creature
@@ -16,7 +15,13 @@ from akd.posespace.capsules import capsule_depths, capsules_of, segments_apart
 from akd.posespace.data.augment import Posing, bends_of, posing_of, rebound, with_middles, without
 from akd.posespace.data.lean_rig import lean_rig
 from akd.posespace.data.specimens import (
-    FIRST_HELD_OUT_SEED, HELD_OUT_PLANS, TRAINING_PLANS, draw_specimen, read_specimens, sound, write_specimens,
+    FIRST_HELD_OUT_SEED,
+    HELD_OUT_PLANS,
+    TRAINING_PLANS,
+    draw_specimen,
+    read_specimens,
+    sound,
+    write_specimens,
 )  # fmt: skip
 from akd.posespace.features import FEATURES, node_features, pair_codes
 from akd.posespace.flesh_grids import flesh_grids, grid_depths
@@ -160,7 +165,10 @@ def test_nothing_is_inside_anything_at_rest_and_folded_bodies_are(rig):
     folded.requires_grad_(True)
     depth = capsule_depths(capsules, *(part[0] for part in posed(batch, folded))).square().sum()
     depth.backward()
-    assert depth > 0 and folded.grad is not None and folded.grad.isfinite().all() and folded.grad.abs().max() > 0
+    assert depth > 0
+    assert folded.grad is not None
+    assert folded.grad.isfinite().all()
+    assert folded.grad.abs().max() > 0
 
 
 def test_grids_know_a_leg_in_the_belly():
@@ -207,7 +215,8 @@ def _places(posing: Posing) -> np.ndarray:
 
 def test_specimens_are_sound_deterministic_and_resumable(tmp_path):
     first, second = (draw_specimen("cat", 5) for _ in range(2))
-    assert np.array_equal(first.bends, second.bends) and len(first.bends) > 20
+    assert np.array_equal(first.bends, second.bends)
+    assert len(first.bends) > 20
     assert sound(lean_rig("cat", 5), torch.from_numpy(first.bends)).all()
     write_specimens(tmp_path, range(1), ("cat", "chick"))
     stamp = (tmp_path / "000000.npz").stat().st_mtime_ns
@@ -216,7 +225,9 @@ def test_specimens_are_sound_deterministic_and_resumable(tmp_path):
     assert (tmp_path / "000000.npz").stat().st_mtime_ns == stamp
     assert [(s.plan, s.seed, s.source) for s in found[:2]] == [("cat", 0, "creatures"), ("chick", 0, "creatures")]
     assert np.allclose(found[0].bends, draw_specimen("cat", 0).bends, atol=2e-3)
-    assert isinstance(found[0].sketch, Sketch) and not set(TRAINING_PLANS) & set(HELD_OUT_PLANS) and FIRST_HELD_OUT_SEED == 10_000
+    assert isinstance(found[0].sketch, Sketch)
+    assert not set(TRAINING_PLANS) & set(HELD_OUT_PLANS)
+    assert FIRST_HELD_OUT_SEED == 10_000
 
 
 def test_lean_rigs_have_the_joints_of_the_real_ones():

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from akd.posespace.space import PoseSpace
 
 Sub = tyro.conf.subcommand
+LEAST_PERCENTILE = 1.0
+"""Poses stranger than all but so many of a hundred good ones do not count as valid."""
 SHEET_POSES = 16
 """Most poses on a contact sheet."""
 
@@ -173,9 +175,11 @@ class ScorePoses:
         space = self.who.space()
         bends = pose_bends(_motion_of(space, self.poses, self.clip).pose)
         score, faults = space.score(bends), space.faults(bends)
+        valid = faults.sound & (score.percentile >= LEAST_PERCENTILE)
+        names = space.rig.skeleton.names
         rows = [
-            {"pose": k, "percentile": round(float(score.percentile[k]), 1), "valid": bool(faults.sound[k] & (score.percentile[k] >= 1)),
-             "worst_joint": space.rig.skeleton.names[int(score.blame[k])], "depth": round(float(faults.depth[k]), 3)}
+            {"pose": k, "percentile": round(float(score.percentile[k]), 1), "valid": bool(valid[k]),
+             "worst_joint": names[int(score.blame[k])], "depth": round(float(faults.depth[k]), 3)}
             for k in range(len(bends))
         ]  # fmt: skip
         if self.as_json:
@@ -303,7 +307,9 @@ class Finish:
         space, prior = self.who.space(), load_prior(self.prior)
         motion = resample(_motion_of(space, self.poses, self.clip), film_rate(prior.film, space.rig.leg_metres))
         if motion.frame_count < prior.film.frames:
-            raise AkdError(f"The prior watches {prior.film.frames} frames, and this clip has {motion.frame_count}: make it longer.")
+            raise AkdError(
+                f"The prior watches {prior.film.frames} frames, and this clip has {motion.frame_count}: make it longer."
+            )
         motion = type(motion)(motion.pose[: prior.film.frames], motion.fps)
         proxy = proxy_of(space.rig, motion, prior.film)
         finished = finish(prior, proxy.video, self.sentence, strength=self.strength)
@@ -326,7 +332,9 @@ def read_handle(text: str) -> "Handle":
             except ValueError:
                 values = ()
             if len(values) != count:
-                raise AkdError(f"{text!r} needs {count} numbers after {sign!r}, as in {joint or 'hand'}{sign}{'1,' * (count - 1)}1.")
+                raise AkdError(
+                    f"{text!r} needs {count} numbers after {sign!r}, as in {joint or 'hand'}{sign}{'1,' * (count - 1)}1."
+                )
             return Handle(joint, **{field: values})
     raise AkdError(f"A handle is JOINT=x,y,z, JOINT@x,y,z or JOINT~w,x,y,z, not {text!r}.")
 

@@ -36,6 +36,29 @@ class Draw:
 
 
 @dataclass(frozen=True)
+class Collect:
+    """Take the motions of other runs as poses to learn from: those that `akd animate` distilled from a video prior.
+
+    Example: akd posespace collect runs/posespace --runs runs/fox-walking runs/dog-running
+    """
+
+    folder: Annotated[Path, tyro.conf.Positional]
+    """Folder of the run."""
+    runs: tuple[Path, ...]
+    """Folders that `akd animate` wrote."""
+    source: str = "distilled"
+    """How the poses are tagged; `akd posespace train --sources` chooses by it."""
+    every: int = 2
+    """Take each so-manieth frame."""
+
+    def run(self) -> None:
+        from akd.posespace.data.collected import collect_runs
+
+        count = collect_runs(list(self.runs), self.folder, source=self.source, every=self.every)
+        console().print(f"Took {count} poses from {len(self.runs)} runs, tagged {self.source!r}")
+
+
+@dataclass(frozen=True)
 class Train:
     """Train the pose network on a run's poses; a training that was stopped or killed goes on.
 
@@ -81,9 +104,12 @@ class Export:
         console().print(f"Wrote {self.out}, trained for {steps} steps")
 
 
-Job = Annotated[Draw, Sub("draw")] | Annotated[Train, Sub("train")] | Annotated[Export, Sub("export")]
+Job = (
+    Annotated[Draw, Sub("draw")] | Annotated[Collect, Sub("collect")] | Annotated[Train, Sub("train")]
+    | Annotated[Export, Sub("export")]
+)  # fmt: skip
 
 
 def posespace(job: tyro.conf.OmitSubcommandPrefixes[tyro.conf.OmitArgPrefixes[Job]]) -> None:
-    """Train the model of plausible poses: draw poses, train, export."""
+    """Train the model of plausible poses: draw or collect poses, train, export."""
     job.run()

@@ -10,7 +10,7 @@ from torch import Tensor
 from akd.posespace.bends import mirror_maps
 from akd.posespace.data.augment import augmented, bends_of
 from akd.posespace.data.specimens import Specimen
-from akd.posespace.rig_batch import RigBatch, posed, rig_batch
+from akd.posespace.rig_batch import RigBatch, rig_batch
 from akd.posespace.sketch import Sketch
 
 PLAIN = 0.2
@@ -47,24 +47,23 @@ def draw_batch(specimens: list[Specimen], rigs: int, poses: int, rng: np.random.
 
 
 def draw_handles(
-    rigs: RigBatch, bends: Float[Tensor, "rig pose joint 3"], rng: np.random.Generator
+    rigs: RigBatch, places: Float[Tensor, "rig pose joint 3"], rng: np.random.Generator
 ) -> Float[Tensor, "rig pose joint 4"]:
     """For some poses, where a few joints are: flag and way from rest, seen from the root."""
     present = rigs.present.numpy()
-    wanted = np.zeros(bends.shape[:3], bool)
-    for rig, pose in zip(*np.nonzero(rng.random(bends.shape[:2]) < HANDLED), strict=True):
+    wanted = np.zeros(places.shape[:3], bool)
+    for rig, pose in zip(*np.nonzero(rng.random(places.shape[:2]) < HANDLED), strict=True):
         known = np.flatnonzero(present[rig])
         wanted[rig, pose, rng.choice(known, min(rng.integers(1, MOST_HANDLES + 1), len(known)), replace=False)] = True
-    return handle_inputs(rigs, torch.from_numpy(wanted), posed(rigs, bends)[1])
+    return handle_inputs(rigs, torch.from_numpy(wanted), places)
 
 
 def handle_inputs(
     rigs: RigBatch, wanted: Bool[Tensor, "rig pose joint"], target: Float[Tensor, "rig pose joint 3"]
 ) -> Float[Tensor, "rig pose joint 4"]:
     """How the network is told that joints should be at these places, seen from the root [ℓ]."""
-    rest = posed(rigs, torch.zeros_like(target[:, :1]))[1]
     flag = wanted[..., None].to(target.dtype)
-    return torch.cat((flag, flag * (target - rest)), -1)
+    return torch.cat((flag, flag * (target - rigs.rest[:, None])), -1)
 
 
 def _stranger(specimen: Specimen, rng: np.random.Generator) -> tuple[Sketch, Float[np.ndarray, "pose joint 3"]]:

@@ -25,6 +25,10 @@ class RigBatch:
     offsets: Float[Tensor, "rig joint 3"]
     """From the parent, at rest [ℓ]; zero for the root."""
     frames: Float[Tensor, "rig joint 3 3"]
+    rest: Float[Tensor, "rig joint 3"]
+    """Places at rest, seen from the root [ℓ]."""
+    ancestry: Float[Tensor, "rig joint joint"]
+    """``[r, j, a]``: 1 where a is on the way from j to the root, j itself included."""
 
     @property
     def joint_count(self) -> int:
@@ -44,6 +48,8 @@ def rig_batch(sketches: list[Sketch]) -> RigBatch:
         _stacked([sketch.parents for sketch in sketches], count, fill=-1),
         _stacked([offset.astype(np.float32) for offset in offsets], count),
         _stacked([sketch.frames.astype(np.float32) for sketch in sketches], count),
+        _stacked([(sketch.positions - sketch.positions[0]).astype(np.float32) for sketch in sketches], count),
+        _stacked([sketch.is_ancestor.T.astype(np.float32) for sketch in sketches], count, axes=2),
     )
 
 
@@ -63,24 +69,13 @@ def posed(rigs: RigBatch, bends: Float[Tensor, "rig pose joint 3"]) -> tuple[
         ancestor = torch.cat((ancestor, torch.full_like(ancestor[:, :1], none)), 1).gather(1, ancestor)
     above = _above(torch.cat((turn, eye), 2), torch.where(rigs.parents < 0, none, rigs.parents))
     step = (above @ rigs.offsets.to(bends.dtype)[:, None, :, :, None]).squeeze(-1)
-    return turn, _ancestry(rigs.parents).to(bends.dtype)[:, None] @ step
+    return turn, rigs.ancestry.to(bends.dtype)[:, None] @ step
 
 
 def _above(turn: Tensor, index: Int[Tensor, "rig joint"]) -> Tensor:
     """For each joint the turn of another one of its rig."""
     spread = index[:, None, :, None, None].expand(-1, turn.shape[1], -1, 3, 3)
     return turn.gather(2, spread)
-
-
-def _ancestry(parents: Int[Tensor, "rig joint"]) -> Bool[Tensor, "rig joint joint"]:
-    """``[r, j, a]``: is a on the way from j to the root, j itself included?"""
-    rigs, count = parents.shape
-    out = torch.eye(count, dtype=torch.bool).repeat(rigs, 1, 1)
-    at = parents.clone()
-    while bool((at >= 0).any()):
-        out |= torch.nn.functional.one_hot(at.clamp(min=0), count).bool() & (at >= 0)[..., None]
-        at = torch.where(at >= 0, parents.gather(1, at.clamp(min=0)), at)
-    return out
 
 
 def _stacked(arrays: list[np.ndarray], count: int, axes: int = 1, fill: int = 0) -> Tensor:

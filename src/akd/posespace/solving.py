@@ -84,7 +84,7 @@ class Solver:
 
     def solve(
         self, handles: tuple[Handle, ...], start: Poses | None = None, root: Float[Tensor, "pose 3"] | None = None,
-        *, count: int = 1, free_root: bool = True, exact: bool = True,
+        *, count: int = 1, free_root: bool = True, exact: bool = True, opinions: tuple[float, ...] = OPINIONS,
     ) -> Solution:  # fmt: skip
         """From the given poses, or from those in memory that come nearest."""
         goal = goal_of(self.chains.skeleton, handles)
@@ -94,7 +94,7 @@ class Solver:
         x = start.clone()
         at = rest.expand(len(x), 3) if root is None else root
         gain = self._stiffness(free_root)
-        for t in OPINIONS:
+        for t in opinions:
             x, at = self._step(goal, x, at, gain, SOFT, self._opinion(goal, x, at, t))
         for _ in range(POLISH if exact else 2):
             if float(self._misses(goal, x, at).amax()) < HARD:
@@ -154,9 +154,8 @@ class Solver:
         turns = self.chains.turn_jacobian(x, placed, torch.cat((goal.turn, goal.look)))
         looking = _bone_directions(goal, placed)
         across = torch.eye(3) - looking[..., :, None] * looking[..., None, :]
-        turns = torch.cat(
-            (turns[:, : len(goal.turn)], (across @ turns[:, len(goal.turn) :].flatten(-2)).unflatten(-1, (-1, 3))), 1
-        )
+        looks = (across @ turns[:, len(goal.turn) :].flatten(-2)).unflatten(-1, (-1, 3))
+        turns = torch.cat((turns[:, : len(goal.turn)], looks), 1)
         still = torch.zeros(len(x), turns.shape[1], 3, 3)
         rows = torch.cat((arms.flatten(-2), turns.flatten(-2)), 1)
         rows = torch.cat((rows, torch.cat((moved, still), 1)), -1).flatten(1, 2)

@@ -42,9 +42,9 @@ class PoseTraining:
     poses_each: int = 8
     bends: float = 1.0
     """Weight of normalised bends; 0 learns places only, a control."""
-    places: float = 4.0
-    """Weight of the joints' places [ℓ]."""
-    collisions: float = 20.0
+    places: float = 10.0
+    """Weight of the joints' places, as shares of the body's size."""
+    collisions: float = 5.0
     """Weight of bones inside each other."""
     sources: tuple[str, ...] | None = None
     """Which poses: ``creatures``, ``distilled``; all by default."""
@@ -106,16 +106,18 @@ def pose_loss(
     noise = torch.randn(clean.shape, generator=randomness)
     alpha, sigma = level(t)
     noisy = alpha[..., None, None] * clean + sigma[..., None, None] * noise
-    guess = network.denoise(rig, noisy, t, draw_handles(batch.rigs, batch.bends, rng))
+    with torch.no_grad():
+        truth = posed(batch.rigs, batch.bends)[1]
+    guess = network.denoise(rig, noisy, t, draw_handles(batch.rigs, truth, rng))
     weight = 1 + (alpha / sigma).square().clamp(max=MOST_SNR)
     present = batch.rigs.present[:, None].float()
     count = present.sum(-1)
     bends_error = ((guess - clean).square().mean(-1) * present).sum(-1) / count
     believed = restore(range, guess)
     rotation, place = posed(batch.rigs, believed)
-    with torch.no_grad():
-        truth = posed(batch.rigs, restore(range, clean))[1]
-    place_error = ((place - truth).square().sum(-1) * present).sum(-1) / count
+    # A crocodile is six leg lengths long: misses count as shares of the body's size.
+    size = batch.rigs.rest.square().sum((-1, -2), keepdim=True)[..., 0] / batch.rigs.present.sum(-1, keepdim=True)
+    place_error = ((place - truth).square().sum(-1) * present).sum(-1) / count / size.clamp(min=0.01)
     runs_in = collision_loss(batch, rotation, place, t) if config.collisions else place.new_zeros(())
     error = config.bends * bends_error + config.places * place_error
     total = ranges + (weight * error).mean() + config.collisions * runs_in

@@ -1,0 +1,227 @@
+"""Laws of the pose space in use: on any rig, whatever the weights; and of the shipped weights where they are there."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from akd.cli.pose import read_handle
+from akd.creatures.build import creature
+from akd.errors import AkdError
+from akd.mesh import Mesh
+from akd.posespace.bends import bends_pose, pose_bends
+from akd.posespace.data.lean_rig import lean_rig
+from akd.posespace.data.specimens import write_specimens
+from akd.posespace.denoiser import Denoiser
+from akd.posespace.limits import write_limits
+from akd.posespace.network import NetworkConfig, PoseNetwork
+from akd.posespace.sketch import sketch_of
+from akd.posespace.solving import Handle
+from akd.posespace.space import PoseSpace
+from akd.posespace.training import PoseTraining, train_posespace, trained_so_far
+from akd.posespace.walking import evenly
+from akd.posespace.weights import SHIPPED, load_network, save_weights
+from akd.prior.training import TrainingConfig
+from akd.rig import Rig
+from akd.skeleton import Skeleton, forward_kinematics
+from test_posespace_values import other_order, reordered
+
+
+@pytest.fixture(scope="session")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small network that has learned nothing."""
+    torch.manual_seed(0)
+    network = PoseNetwork(NetworkConfig(width=32, heads=2, blocks=2, rig_blocks=1))
+    for parameter in network.say.parameters():
+        torch.nn.init.normal_(parameter, std=0.1)
+    path = tmp_path_factory.mktemp("weights") / "small.safetensors"
+    save_weights(network, path, {})
+    return path
+
+
+@pytest.fixture(scope="module")
+def space(weights: Path) -> PoseSpace:
+    return PoseSpace.build(lean_rig("human", 1), weights=weights)
+
+
+def chain_rig(count: int) -> Rig:
+    """A rod of many joints, without flesh."""
+    positions = np.stack((np.zeros(count), 1.0 - np.arange(count) / max(count, 2), np.zeros(count)), 1)
+    names = tuple(f"j{k}" for k in range(count))
+    skeleton = Skeleton.from_joints(names, np.arange(count) - 1, positions)
+    return Rig(Mesh(np.zeros((1, 3)), np.zeros((0, 3), int), np.zeros((1, 3))), skeleton, np.eye(count)[:1])
+
+
+def test_the_same_seed_gives_the_same_poses_and_another_seed_others(space):
+    one, again, other = (space.sample(4, seed=seed) for seed in (1, 1, 2))
+    assert torch.equal(one, again)
+    assert not torch.allclose(one, other)
+
+
+def test_the_order_of_joints_does_not_matter(weights):
+    sketch = sketch_of(lean_rig("human", 1))
+    order = other_order(sketch)
+    network = load_network(weights)
+    one, other = (Denoiser.of(network, s) for s in (sketch, reordered(sketch, order)))
+    first, second = (d.to_bends(d.decode(d.noise(3, 7))) for d in (one, other))
+    assert torch.allclose(first[:, order], second, atol=1e-4)
+
+
+def test_handles_are_met_exactly_by_plausible_means(space):
+    skeleton = space.rig.skeleton
+    hand = next(limb.tip for limb in skeleton.limbs_of("arm"))
+    target = skeleton.positions[hand] + (0.3, 0.2, 0.0)
+    found = space.solve((Handle(skeleton.names[hand], position=tuple(target.tolist())),), count=3)
+    assert len(found.error) == 3
+    assert found.error.max() < 1e-3
+    placed = forward_kinematics(skeleton, bends_pose(found.bends, found.root))
+    assert torch.allclose(placed.position[:, hand], torch.as_tensor(target).float().expand(3, 3), atol=2e-3)
+
+
+def test_turns_and_looks_are_met(space):
+    skeleton = space.rig.skeleton
+    head = skeleton.limbs_of("head")[0].joints[0]
+    asked = (Handle(skeleton.names[head], look_at=(2.0, 3.0, 1.0)), Handle("left_hand", rotation=(0.9, 0.2, 0.1, 0.3)))
+    if "left_hand" not in skeleton.names:
+        asked = asked[:1]
+    found = space.solve(asked, skeleton.rest_pose())
+    assert float(found.error.max()) < 0.02
+
+
+def test_what_cannot_be_reached_is_said_and_approached(space):
+    skeleton = space.rig.skeleton
+    feet = [skeleton.names[limb.tip] for limb in skeleton.limbs_of("leg")]
+    pinned = tuple(Handle(name, position=tuple(skeleton.positions[skeleton.index(name)].tolist())) for name in feet)
+    hand = skeleton.names[skeleton.limbs_of("arm")[0].tip]
+    found = space.solve((*pinned, Handle(hand, position=(9.0, 1.0, 0.0))), free_root=False)
+    assert found.error[0] > 3
+    assert found.bends.isfinite().all()
+
+
+def test_mistakes_are_said_in_one_sentence(space):
+    with pytest.raises(AkdError, match="no joint 'elbow_of_mine'"):
+        space.solve((Handle("elbow_of_mine", position=(0, 0, 0)),))
+    with pytest.raises(AkdError, match="asks for nothing"):
+        space.solve((Handle(space.rig.skeleton.names[1]),))
+    with pytest.raises(AkdError, match="at least one handle"):
+        space.solve(())
+    with pytest.raises(AkdError, match="at least two keyframes"):
+        space.walk(space.memory[:1], seconds=1.0)
+    with pytest.raises(AkdError, match="count of at least 1"):
+        space.sample(0)
+    with pytest.raises(AkdError, match="needs 3 numbers"):
+        read_handle("hand=1,2")
+    with pytest.raises(AkdError, match="There are no pose-space weights"):
+        load_network(Path("nowhere.safetensors"))
+    assert read_handle("a=b=1,2,3") == Handle("a=b", position=(1.0, 2.0, 3.0))
+    assert read_handle("head@1,2,3").look_at == (1.0, 2.0, 3.0)
+
+
+@pytest.mark.parametrize("count", [1, 2, 200])
+def test_rigs_of_any_size(weights, count):
+    space = PoseSpace.build(chain_rig(count), weights=weights)
+    poses = space.sample(2)
+    assert poses.shape == (2, count, 3)
+    assert poses.isfinite().all()
+    assert space.score(poses).percentile.isfinite().all()
+    last = space.rig.skeleton.names[-1]
+    found = space.solve((Handle(last, position=(0.2, 0.5, 0.0)),))
+    assert found.error[0] < 0.02
+    assert space.walk(poses, seconds=0.3).frame_count >= 3
+
+
+def test_walks_keep_their_keyframes_and_step_evenly(space):
+    keys = space.sample(3, seed=4)
+    motion = space.walk(keys, seconds=1.0, fps=20)
+    found = pose_bends(motion.pose)
+    assert all(float((found - key).abs().amax((-1, -2)).min()) < 1e-3 for key in keys)
+    path = evenly(torch.cumsum(torch.rand(20, 4, 3), 0))
+    steps = (path[1:] - path[:-1]).flatten(1).norm(dim=1)
+    assert steps.max() / steps.min() < 1.7
+
+
+def test_noise_and_back(space):
+    poses = space.sample(3, repair=False)
+    assert (space.decode(space.invert(poses)) - poses).abs().max() < 0.1
+
+
+def test_repair_leaves_sound_poses_and_pulls_others_apart(space):
+    sound = torch.zeros(1, space.sketch.joint_count, 3)
+    assert torch.allclose(space.validators.repaired(sound), sound, atol=0.2)
+    broken = torch.zeros(1, space.sketch.joint_count, 3)
+    for limb in space.rig.skeleton.limbs_of("arm"):
+        broken[:, limb.joints[0]] = space.denoiser.mean[limb.joints[0]]
+        broken[:, limb.joints[0], 2] += 2.5 * space.denoiser.spread[limb.joints[0], 2]
+    before, after = (space.faults(poses).depth for poses in (broken, space.validators.repaired(broken)))
+    assert (after <= before + 1e-5).all()
+
+
+def test_the_energy_has_a_gradient_towards_the_plausible(space):
+    pose = space.pose(space.sample(2))
+    angles = pose.angles.clone().requires_grad_(True)
+    bent = type(pose)(pose.root_position, pose.root_rotation, angles)
+    energy = space.energy(bent, torch.Generator().manual_seed(0))
+    energy.sum().backward()
+    assert energy.shape == (2,)
+    assert angles.grad is not None
+    assert angles.grad.isfinite().all()
+    assert angles.grad.abs().max() > 0
+
+
+def test_limits_hold_the_samples_and_are_written(space, tmp_path):
+    limits = space.limits()
+    assert len(limits) == 3 * space.sketch.joint_count
+    assert all(limit.least <= limit.usual <= limit.most for limit in limits)
+    for name in ("limits.json", "limits.csv"):
+        write_limits(tmp_path / name, limits)
+        assert limits[0].joint in (tmp_path / name).read_text()
+    with pytest.raises(AkdError, match=r"\.json or \.csv"):
+        write_limits(tmp_path / "limits.txt", limits)
+
+
+def test_training_goes_on_where_it_stopped(tmp_path):
+    write_specimens(tmp_path / "poses" / "creatures", range(1), ("chick", "human"))
+    short = TrainingConfig(steps=4, learning_rate=1e-3, save_every=2, warmup=1)
+    whole = PoseTraining(tmp_path, short, rigs=2, poses_each=3, name="whole")
+    train_posespace(whole)
+    half = PoseTraining(tmp_path, TrainingConfig(steps=4, learning_rate=1e-3, save_every=2, warmup=1), 2, 3, name="half")
+    _stop_after(half, 2)
+    train_posespace(half)
+    (one, steps), (other, _) = trained_so_far(whole), trained_so_far(half)
+    assert steps == 4
+    for a, b in zip(one.parameters(), other.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+def _stop_after(config: PoseTraining, steps: int) -> None:
+    """Kill a training at a step."""
+    from akd.posespace import training
+
+    real, calls = training.pose_loss, []
+
+    def dying(*arguments):
+        calls.append(1)
+        if len(calls) > steps:
+            raise KeyboardInterrupt
+        return real(*arguments)
+
+    training.pose_loss = dying
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            train_posespace(config)
+    finally:
+        training.pose_loss = real
+
+
+@pytest.mark.skipif(not SHIPPED.is_file(), reason="no weights are shipped yet")
+def test_shipped_weights_know_a_good_pose_from_a_broken_one():
+    rig = creature("fox", 10_000)
+    space = PoseSpace.build(rig)
+    from akd.creatures.gaits import gait_motion
+
+    good = pose_bends(gait_motion(rig, "walk", frames=8, fps=8).pose)
+    broken = good.clone()
+    knee = rig.skeleton.limbs_of("leg")[0].joints[1]
+    broken[:, knee] = -1.5 * broken[:, knee] + torch.tensor((0.0, 1.8, 0.0))
+    assert space.score(good).strangeness.median() < space.score(broken).strangeness.median()
