@@ -8,12 +8,14 @@ import tyro
 
 from akd.cli import characters, physics, pose, posespace, prior
 from akd.cli.animate import animate
+from akd.cli.study import study
 from akd.errors import AkdError
 
 COMMANDS: dict[str, Callable[..., Any]] = {
     "animate": animate, "creature": characters.creature, "rig": characters.rig, "inspect": characters.inspect,
     "evaluate": characters.evaluate, "convert": characters.convert, "splat": characters.splat, "track": physics.track,
-    "prior": prior.prior, "pose": pose.pose, "posespace": posespace.posespace, "demo": characters.demo,
+    "prior": prior.prior, "pose": pose.pose, "posespace": posespace.posespace, "study": study,
+    "demo": characters.demo,
 }  # fmt: skip
 DESCRIPTION = "A 3D character and a sentence in, an animation on the character's own skeleton out."
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from akd.cli.console import Facing, Height, console
+from akd.cli.console import PLAIN, Facing, Height, console
 from akd.errors import AkdError
 
 if TYPE_CHECKING:
@@ -92,11 +92,11 @@ def animate(
                 runs = begin_runs(resume, job, n, progress, force=force)
     except KeyboardInterrupt:
         if resume is not None and (resume / "config.json").is_file():
-            screen.print(f"Stopped; all but the last iteration is kept. Go on with: akd animate --resume {resume}")
+            screen.print(f"Stopped; what was done is kept. Go on with: akd animate --resume {resume}", **PLAIN)
         raise
     for run in runs:
-        screen.print(f"Wrote {run.path}: animated.glb, preview.mp4, report.html, motion.npz")
-        screen.print(run.result()["sentence"], style="bold")
+        screen.print(f"Wrote {run.path}: animated.glb, preview.mp4, report.html, motion.npz", **PLAIN)
+        screen.print(run.result()["sentence"], style="bold", **PLAIN)
 
 
 def folder_name(prompt: str) -> str:

@@ -3,13 +3,15 @@
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import tyro
 
 File = Annotated[Path, tyro.conf.Positional]
 Facing = Annotated[str | None, tyro.conf.arg(help="Where the character faces in its file, if we guess wrong: +x, -x, +z or -z.")]
 Height = Annotated[float | None, tyro.conf.arg(help="How tall the character is [m], if the file's units are wrong.")]
+PLAIN: dict[str, Any] = {"soft_wrap": True, "markup": False}
+"""For sentences with names in them: what looks like markup is not, and a path is not broken in two."""
 AsJson = Annotated[bool, tyro.conf.arg(name="json", help="Print JSON instead of a table.")]
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
 
+from akd.cli.console import PLAIN
 from akd.distill.job import Job
 from akd.distill.loop import Task
 from akd.distill.watch import Watch
@@ -35,9 +36,9 @@ class RunProgress(Watch):
 
     def prepared(self, job: Job, task: Task, done: int) -> None:
         for note in task.rig.notes:
-            self.screen.print(f"· {note}")
+            self.screen.print(f"· {note}", **PLAIN)
         if task.wanted != job.prompt:
-            self.screen.print(f"· The prior is told: {task.wanted} (--no-expand keeps your own words)")
+            self.screen.print(f"· The prior is told: {task.wanted} (--no-expand keeps your own words)", **PLAIN)
         if done:
             self.screen.print(f"· Going on after iteration {done}.")
         self.total, self.measured = job.recipe.iterations, ""
@@ -47,8 +48,8 @@ class RunProgress(Watch):
         if measured is not None:
             self.measured = in_short(measured)
             if not self.screen.is_terminal:
-                at, speed = int(numbers["iteration"]) + 1, numbers["seconds"]
-                self.screen.print(f"{at}/{self.total}  {speed:.1f} s each  score {numbers['score']:.3f}  {self.measured}")
+                at = f"{int(numbers['iteration']) + 1}/{self.total}  {numbers['seconds']:.1f} s each"
+                self.screen.print(f"{at}  score {numbers['score']:.3f}  {self.measured}", **PLAIN)
         if self.shown is not None:
             self.bar.update(self.shown, advance=1, note=f"{numbers['seconds']:.1f} s each  {self.measured}")
 

@@ -99,16 +99,19 @@ def read_character(job: Job) -> Rig:
     return rig_file(path, forward=job.forward, height=job.height)
 
 
-def make_task(job: Job, prior: VideoPrior, rig: Rig) -> Task:
-    """The task behind a job; what the prior cannot read is refused before anything is computed."""
-    from akd.reconstruct.skinned import skinned_splats
-
-    wanted, unwanted = job.sentences
-    for sentence in (wanted, unwanted):
+def check_prior(job: Job, prior: VideoPrior) -> None:
+    """Refuse what the prior cannot read or take before anything is computed."""
+    for sentence in job.sentences:
         prior.check_sentence(sentence)
     prior.check_film(prior.film.frames, prior.film.height, prior.film.width)
+
+
+def make_task(job: Job, prior: VideoPrior, rig: Rig) -> Task:
+    """The task behind a job."""
+    from akd.reconstruct.skinned import skinned_splats
+
     skinned = skinned_splats(rig, resolution=max(prior.film.width, prior.film.height))
-    task = Task(rig, skinned, prior, wanted, unwanted, job.recipe, job.seconds, job.seed)
+    task = Task(rig, skinned, prior, *job.sentences, job.recipe, job.seconds, job.seed)
     # What the prior sees must exist: a clip shorter than its film is found as long as that, and cut.
     return replace(task, seconds=max(job.seconds, (prior.film.frames - 1) / task.fps))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from PIL import Image
 
 from akd.distill.animate import animate, one_sentence
-from akd.distill.job import Job, make_task, read_character
+from akd.distill.job import Job, check_prior, read_character
 from akd.distill.run import RunFolder, read_config, refuse_used, versions, write_json
 from akd.distill.watch import Watch
 from akd.errors import AkdError
@@ -28,7 +28,6 @@ def begin_runs(
         raise AkdError(f"Between 1 and {MOST} motions can be made at once, not {count}.")
     refuse_used(folder, force=force)
     prior, rig = _means(job, prior, watch)
-    make_task(job, prior, rig)
     RunFolder(folder).clear()
     if count == 1:
         RunFolder(folder).begin(job)
@@ -85,5 +84,6 @@ def _means(job: Job, prior: VideoPrior | None, watch: Watch) -> tuple[VideoPrior
         watch.stage("loading the prior")
         with one_sentence("while the prior was loaded"):
             prior = load_prior(job.prior)
+    check_prior(job, prior)
     watch.stage("reading the character" if job.character else "making the character")
     return prior, read_character(job)
