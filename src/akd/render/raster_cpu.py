@@ -2,15 +2,9 @@
 
 A frame is one task from its splats to its picture, so that what it works on stays in one core's cache; where frames are
 few, each is cut further, into chunks of splats and bands of rows. Tasks own everything they write, so there is nothing
-to lock. They run on plain threads, as many as ``torch.get_num_threads()``: the kernels release the GIL and several
-callers may render at once. numba's own parallel loops are not used: their thread pools may not be shared between callers
-or survive a fork.
+to lock. They run on as many threads as ``torch.get_num_threads()`` says; the kernels release the GIL.
 """
 
-import functools
-import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +27,7 @@ from akd.render.kernel_ellipses import (
 )
 from akd.render.lanes import WIDTH
 from akd.render.raster_reference import Layers
+from akd.render.tasks import run_tasks, shares
 
 KEY_TYPES: dict[torch.dtype, Any] = {torch.float32: np.uint32, torch.float64: np.uint64}
 TASKS_PER_THREAD = 4
@@ -66,8 +61,7 @@ def rasterize_cpu(
 class _Rasterize(torch.autograd.Function):
     """The kernels and their derivatives as one differentiable operation.
 
-    Torch's own parallel operations are avoided in here, also for filling with zeros: its threads go on spinning for
-    milliseconds after each, on the cores ours need.
+    Torch's own parallel operations are avoided in here, also for filling with zeros (see ``tasks``).
     """
 
     @staticmethod
@@ -98,12 +92,12 @@ class _Rasterize(torch.autograd.Function):
             def draw(band: Band) -> None:
                 blend(sorted_out[:count], band.top, band.bottom, *(picture[frame] for picture in pictures))
 
-            _run(threads, project, chunks)
+            run_tasks(threads, project, chunks)
             count = rank_ellipses(flat, starts, found[frame], depths, depths.view(KEY_TYPES[dtype]), ordered)
-            _run(threads, arrange, _shares(count, len(chunks)))
-            _run(threads, draw, bands)
+            run_tasks(threads, arrange, shares(count, len(chunks)))
+            run_tasks(threads, draw, bands)
 
-        _run(threads, draw_frame, range(frames))
+        run_tasks(threads, draw_frame, range(frames))
         ctx.save_for_backward(*inputs, ellipses, order, visible, *layers)
         ctx.chunks, ctx.found = chunks, found
         return layers
@@ -135,12 +129,12 @@ class _Rasterize(torch.autograd.Function):
                 place = chunk.first, chunk.last, chunk.start, found[frame, chunk.number]
                 splat_gradients(*given, *place, *(rows[frame] for rows in outputs), d_lenses[frame, chunk.number])
 
-            _run(threads, draw_back, bands)
+            run_tasks(threads, draw_back, bands)
             for hosts, guests in elsewhere:
                 d_ellipses[hosts] += guests.reshape(-1, GRADIENT_SIZE)
-            _run(threads, carry_back, chunks)
+            run_tasks(threads, carry_back, chunks)
 
-        _run(threads, carry_frame_back, range(frames))
+        run_tasks(threads, carry_frame_back, range(frames))
         pairs = zip(gradients, inputs[:-1], strict=True)
         shared = (gradient if len(tensor) == frames else gradient.sum(0, keepdim=True) for gradient, tensor in pairs)
         return (*shared, torch.from_numpy(d_lenses.sum(1)), None, None)
@@ -167,14 +161,14 @@ class Band(NamedTuple):
 
 
 def _chunks(threads: int, frames: int, splats: int) -> list[Chunk]:
-    shares = _shares(splats, min(_parts(threads, frames), splats // SMALLEST_CHUNK))
-    return [Chunk(i, share.start, share.stop, share.start + i * WIDTH) for i, share in enumerate(shares)]
+    parts = shares(splats, min(_parts(threads, frames), splats // SMALLEST_CHUNK))
+    return [Chunk(i, share.start, share.stop, share.start + i * WIDTH) for i, share in enumerate(parts)]
 
 
 def _bands(threads: int, frames: int, height: int, width: int) -> list[Band]:
     wanted = max(_parts(threads, frames), -(-height * width // LARGEST_BAND))
-    shares = _shares(height, min(wanted, height // SMALLEST_BAND))
-    return [Band(i, share.start, share.stop) for i, share in enumerate(shares)]
+    parts = shares(height, min(wanted, height // SMALLEST_BAND))
+    return [Band(i, share.start, share.stop) for i, share in enumerate(parts)]
 
 
 def _parts(threads: int, frames: int) -> int:
@@ -182,41 +176,7 @@ def _parts(threads: int, frames: int) -> int:
     return 1 if threads == 1 else -(-threads * TASKS_PER_THREAD // frames)
 
 
-def _shares(count: int, parts: int) -> list[range]:
-    """The numbers below ``count`` in at most so many runs of about the same length; at least one."""
-    size = max(-(-count // max(parts, 1)), 1)
-    return [range(first, min(first + size, count)) for first in range(0, max(count, 1), size)]
-
-
 def _frame_rows(tensor: Tensor, frames: int) -> list[np.ndarray]:
     """The tensor's own memory, a flat array for each frame; one that all frames share is listed again and again."""
     rows = list(tensor.detach().reshape(len(tensor), -1).numpy())
     return rows if len(rows) == frames else rows * frames
-
-
-def _run(threads: int, work: Callable[[Any], None], tasks: Sequence[Any]) -> None:
-    """Do all tasks, on this thread and on whichever of the pool's are free.
-
-    Help that has not begun when the work is done is called off, so nobody ever waits for a busy thread and tasks may
-    themselves be run in parts.
-    """
-    left = iter(tasks)
-
-    def share() -> None:
-        for task in left:  # one iterator for all threads: each task is taken once
-            work(task)
-
-    helpers = [_pool(threads).submit(share) for _ in range(min(threads, len(tasks)) - 1)]
-    share()
-    for helper in helpers:
-        if not helper.cancel():
-            helper.result()
-
-
-@functools.cache
-def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads - 1, thread_name_prefix="rasterize")
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)  # a child process inherits the pool but not its threads

@@ -1,10 +1,12 @@
 """The one door to the rasteriser: Gaussians and cameras in, pictures out, differentiable in everything."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite
 from typing import Literal
 
 import numpy as np
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -12,9 +14,12 @@ from akd.errors import AkdError
 from akd.render.camera import Camera
 from akd.render.raster_reference import rasterize_reference
 from akd.render.spherical_harmonics import color_from_direction
+from akd.render.tasks import run_tasks, shares
 from akd.splats import Splats
 
 Backend = Literal["auto", "reference", "cpu", "gsplat"]
+LARGE = 1 << 16
+"""Numbers; looking at fewer is not worth another thread."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,14 +139,28 @@ def _check_values(
     }  # fmt: skip
     for name, tensor in named.items():
         # The sum is not finite if any entry is not, and costs one cheap pass; only then look closer.
-        if tensor is not None and not isfinite(_plain(tensor).sum()) and not bool(tensor.isfinite().all()):
+        if tensor is not None and not isfinite(sum(_seen(tensor, _total))) and not bool(tensor.isfinite().all()):
             raise AkdError(f"the {name} contain NaN or infinity; stop where they first appear")
-    variances = (_plain(covariances)[..., i, i] for i in range(3))
-    if covariances.numel() and min(float(variance.min()) for variance in variances) < 0:
+    if covariances.numel() and min(_seen(covariances, _smallest_variance)) < 0:
         raise AkdError("a covariance has a negative variance on its diagonal; build it as R S² Rᵀ with positive scales")
 
 
-def _plain(tensor: Tensor) -> Tensor | np.ndarray:
-    """The numbers without their history, in main memory as an array: numpy adds on this thread alone, while torch's threads
-    would go on spinning for milliseconds on the cores that the rasteriser is about to use."""
-    return tensor.detach() if tensor.device.type != "cpu" else tensor.detach().numpy()
+def _total(part: Tensor | np.ndarray) -> float:
+    return float(part.sum())
+
+
+def _smallest_variance(part: Tensor | np.ndarray) -> float:
+    return min(float(part[..., i, i].min()) for i in range(3))
+
+
+def _seen(tensor: Tensor, look: Callable[[Tensor | np.ndarray], float]) -> list[float]:
+    """What a look at each part of a tensor finds; in main memory by numpy on our own threads, not by torch on its own."""
+    if tensor.device.type != "cpu":
+        return [look(tensor.detach())]
+    rows = tensor.detach().numpy()
+    rows = rows[0] if len(rows) == 1 else rows
+    threads = torch.get_num_threads() if tensor.numel() > LARGE else 1
+    parts = [rows[share.start : share.stop] for share in shares(len(rows), threads)]
+    found: list[float] = []
+    run_tasks(threads, lambda part: found.append(look(part)), parts)
+    return found
