@@ -1,6 +1,8 @@
 """What gaits promise on any labelled rig: planted feet, the right rhythm, exact loops, knees that bend the right way."""
 
+import gc
 from dataclasses import replace
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from akd.creatures.footing import arc, glide, standing_feet, through
 from akd.creatures.gait_table import GAITS
 from akd.creatures.gaits import actions_for, gait_motion, gaits_for
 from akd.creatures.perform import Choreography, perform
-from akd.creatures.puppet import puppet
+from akd.creatures.puppet import KEPT, puppet
 from akd.creatures.stride import Style
 from akd.errors import AkdError
 from akd.measure.evaluate import evaluate
@@ -84,6 +86,17 @@ def test_the_heavy_keep_their_feet_down_unless_told():
     assert "jump" not in actions_for(rig)
     assert gait_motion(rig, "gallop", frames=5).frame_count == 5
     assert "gallop" in gaits_for(replace(rig, leg_metres=0.5))
+
+
+def test_rigs_that_moved_once_are_not_kept_for_ever():
+    first = dog()
+    assert puppet(first) is puppet(first)
+    gone = ref(first)
+    del first
+    for _ in range(KEPT):
+        puppet(dog())
+    gc.collect()
+    assert gone() is None
 
 
 def test_watched_vertices_are_kept_with_their_foot_or_with_the_trunk():

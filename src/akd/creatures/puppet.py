@@ -1,8 +1,7 @@
 """A rig seen with a puppeteer's eyes: legs that reach, feet that stand, arms, spine, neck and tail to bend."""
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from weakref import WeakKeyDictionary
+from functools import cached_property, lru_cache
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -23,7 +22,8 @@ SOLE_SAMPLES = 32
 """Vertices of a sole that are looked at besides those on its outline: toes that bend make new lowest points."""
 LOW = 0.25
 """Vertices of a leg below this height can come to touch the ground when the foot tilts [ℓ]."""
-_known: "WeakKeyDictionary[Rig, Puppet]" = WeakKeyDictionary()
+KEPT = 8
+"""Rigs whose strings are remembered; a puppet holds its rig, so remembering all would keep every rig alive."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,14 +174,9 @@ class Puppet:
         return replace(self, feet=tuple(feet), watched=np.union1d(self.watched, left))
 
 
+@lru_cache(KEPT)
 def puppet(rig: Rig) -> Puppet:
     """The strings of this rig, found once."""
-    if rig not in _known:
-        _known[rig] = _strings(rig)
-    return _known[rig]
-
-
-def _strings(rig: Rig) -> Puppet:
     skeleton = rig.skeleton
     chains: dict[Kind, list[list[int]]] = {
         kind: [main_chain(skeleton, limb) for limb in skeleton.limbs_of(kind)]
