@@ -18,6 +18,7 @@ from akd.motion import Motion
 from akd.pose import Pose
 from akd.prior.clips import film_rate
 from akd.prior.prior import VideoPrior
+from akd.render.follow_camera import View
 from akd.rig import Rig
 from akd.skeleton import forward_kinematics
 from akd.splats import SkinnedSplats
@@ -75,7 +76,7 @@ class Distillation:
             video = film_softly(task.rig.skeleton, as_seen(motion), task.skinned, settings, view)
             z = prior.encode(video[None])
             if target is None:
-                gradient = ESTIMATORS[recipe.estimator](prior, z.detach(), ask)
+                gradient = ESTIMATORS[recipe.estimator](prior, z.detach(), ask, *self._beside(view))
                 target = z.detach() - gradient
             terms = self._terms(motion)
             self._descend((z - target).square().sum() / 2 + z.numel() / PAPER_LATENTS * sum(terms.values()))
@@ -104,6 +105,16 @@ class Distillation:
             return 0.0
         film_seconds = (self.task.prior.film.frames - 1) / self.task.fps
         return max(self.task.seconds - film_seconds, 0.0) * float(torch.rand((), generator=randomness))
+
+    @torch.no_grad()
+    def _beside(self, view: View) -> tuple[Tensor, ...]:
+        """What an estimator compares with: for delta denoising, the character at rest, seen from the same side."""
+        task, settings = self.task, self.task.prior.film
+        if task.recipe.estimator != "dds":
+            return ()
+        rest = Dance(task.rig.skeleton, Frames(len(self.dance.reach), 1, task.fps, randomness=torch.Generator()), 0.0)
+        still = film_softly(task.rig.skeleton, rest.motion(settings.frames, task.fps), task.skinned, settings, view)
+        return (task.prior.encode(still[None]),)
 
     def _terms(self, motion: Motion) -> dict[str, Float[Tensor, ""]]:
         recipe = self.task.recipe
