@@ -175,6 +175,7 @@ def test_several_seeds_give_several_motions(unbroken: Path, tmp_path: Path) -> N
     assert first != second
     assert first == (unbroken / "motion.npz").read_bytes()
     assert (tmp_path / "two" / "strips.png").is_file()
+    assert several.difference(tmp_path / "two") > 0
     runs[1]["result.json"].unlink()
     resume_runs(tmp_path / "two", Watch(), prior=closed_prior())
     assert runs[1].finished

@@ -16,6 +16,7 @@ from akd.distill.loop import Distillation
 from akd.distill.recipe import Recipe
 from akd.distill.watch import Watch
 from akd.errors import AkdError
+from akd.measure.diversity import diversity
 from akd.measure.evaluate import evaluate, evaluate_trace
 from akd.measure.success import gait_jerk, success
 from akd.prior.families import FAMILIES
@@ -206,3 +207,12 @@ def _blank():
     from PIL import Image
 
     return Image.new("RGB", (80, 20))
+
+
+def test_motions_differ_if_they_do_more_than_begin_elsewhere(dog) -> None:
+    rig = creature("dog", 10_001)
+    walk, later = (gait_motion(rig, "walk", seed=0, frames=20, fps=15.0, start=start) for start in (0.0, 0.3))
+    run = gait_motion(rig, "gallop", seed=0, frames=20, fps=15.0)
+    assert diversity(rig, [walk]) is None
+    assert diversity(rig, [walk, walk]) == 0
+    assert diversity(rig, [walk, later]) < 0.5 * diversity(rig, [walk, run])

@@ -72,7 +72,7 @@ def animate(
         force: Overwrite a run that exists.
     """
     from akd.cli.progress import RunProgress
-    from akd.distill.several import begin_runs, resume_runs
+    from akd.distill.several import begin_runs, difference, resume_runs
 
     screen = console()
     try:
@@ -97,6 +97,9 @@ def animate(
     for run in runs:
         screen.print(f"Wrote {run.path}: animated.glb, preview.mp4, report.html, motion.npz", **PLAIN)
         screen.print(run.result()["sentence"], style="bold", **PLAIN)
+    apart = difference(resume)
+    if apart is not None:
+        screen.print(f"The motions' joints are {apart:.2g} ℓ apart on average; see {resume / 'strips.png'}.", **PLAIN)
 
 
 def folder_name(prompt: str) -> str:

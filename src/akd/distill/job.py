@@ -91,12 +91,15 @@ def read_character(job: Job) -> Rig:
         from akd.creatures.words import character
 
         return character(job.prompt, job.individual)[0]
+    from akd.assets import load_rig, read_file
     from akd.rigging.files import rig_file
 
     path = Path(job.character)
     if job.fingerprint and fingerprint(path) != job.fingerprint:
         raise AkdError(f"{path} has changed since the run began: begin a new one, or bring the old file back.")
-    return rig_file(path, forward=job.forward, height=job.height)
+    file = read_file(path)
+    make = load_rig if file.names and file.weights.any() else rig_file
+    return make(path, forward=job.forward, height=job.height)
 
 
 def check_prior(job: Job, prior: VideoPrior) -> None:

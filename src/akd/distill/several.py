@@ -1,5 +1,6 @@
 """One run, or several with different seeds side by side in one folder."""
 
+import json
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,6 +12,8 @@ from akd.distill.job import Job, check_prior, read_character
 from akd.distill.run import RunFolder, read_config, refuse_used, versions, write_json
 from akd.distill.watch import Watch
 from akd.errors import AkdError
+from akd.files.motion_npz import read_motion
+from akd.measure.diversity import diversity
 from akd.prior.prior import VideoPrior
 from akd.rig import Rig
 
@@ -53,6 +56,12 @@ def runs_in(folder: Path) -> list[RunFolder]:
     return [RunFolder(folder)] if names is None else [RunFolder(folder / name) for name in names]
 
 
+def difference(folder: Path) -> float | None:
+    """How far joints of a folder's motions are apart on average [ℓ]; None if it is one run."""
+    path = folder / "diversity.json"
+    return json.loads(path.read_text())["mean_joint_distance"] if path.is_file() else None
+
+
 def strips_sheet(paths: list[Path]) -> Image.Image:
     """Strips of several runs, one below the other."""
     strips = [Image.open(path) for path in paths]
@@ -71,6 +80,8 @@ def _finish(folder: Path, prior: VideoPrior, rig: Rig, watch: Watch) -> list[Run
             animate(run, prior, rig, watch)
     if len(runs) > 1:
         strips_sheet([run["strip.png"] for run in runs]).save(folder / "strips.png")
+        motions = [read_motion(run["motion.npz"], rig.skeleton) for run in runs]
+        write_json(folder / "diversity.json", {"mean_joint_distance": diversity(rig, motions)})
     return runs
 
 

@@ -43,11 +43,16 @@ def high_band(angles: Float[np.ndarray, "frame dof"], fps: float) -> float | Non
     return float(power[high].sum() / total) if total > 1e-20 else 0.0
 
 
+def in_root_frame(joints: Joints, root_rotation: RootRotation) -> Joints:
+    """Joints as the root sees them."""
+    return np.einsum("fba,fjb->fja", root_rotation, joints - joints[:, :1])
+
+
 def motion_amount(joints: Joints, root_rotation: RootRotation, fps: float) -> float:
     """Mean path length of the joints (the root left out) as seen from the root [ℓ/s]."""
     if len(joints) < 2 or joints.shape[1] < 2:
         return 0.0
-    seen = np.einsum("fba,fjb->fja", root_rotation, joints[:, 1:] - joints[:, :1])
+    seen = in_root_frame(joints, root_rotation)[:, 1:]
     return float(np.linalg.norm(np.diff(seen, axis=0), axis=-1).mean() * fps)
 
 
