@@ -147,8 +147,9 @@ def test_noise_and_back(space):
 
 
 def test_repair_leaves_sound_poses_and_pulls_others_apart(space):
-    sound = torch.zeros(1, space.sketch.joint_count, 3)
-    assert torch.allclose(space.validators.repaired(sound), sound, atol=0.2)
+    poses = space.sample(8, repair=False)
+    sound = space.faults(poses).sound
+    assert torch.allclose(space.validators.repaired(poses)[sound], poses[sound], atol=1e-5)
     broken = torch.zeros(1, space.sketch.joint_count, 3)
     for limb in space.rig.skeleton.limbs_of("arm"):
         broken[:, limb.joints[0]] = space.denoiser.mean[limb.joints[0]]

@@ -324,18 +324,20 @@ def read_handle(text: str) -> "Handle":
     """A handle from the way it is written on the command line."""
     from akd.posespace.solving import Handle
 
-    for sign, field, count in (("=", "position", 3), ("@", "look_at", 3), ("~", "rotation", 4)):
+    for sign, count in (("=", 3), ("@", 3), ("~", 4)):
         joint, found, numbers = text.rpartition(sign)
-        if found:
-            try:
-                values = tuple(float(number) for number in numbers.split(","))
-            except ValueError:
-                values = ()
-            if len(values) != count:
-                raise AkdError(
-                    f"{text!r} needs {count} numbers after {sign!r}, as in {joint or 'hand'}{sign}{'1,' * (count - 1)}1."
-                )
-            return Handle(joint, **{field: values})
+        if not found:
+            continue
+        try:
+            values = [float(number) for number in numbers.split(",")]
+        except ValueError:
+            values = []
+        if len(values) != count:
+            raise AkdError(f"{text!r} needs {count} numbers after {sign!r}, as in {joint or 'hand'}{sign}{'1,' * (count - 1)}1.")
+        if sign == "~":
+            return Handle(joint, rotation=(values[0], values[1], values[2], values[3]))
+        place = (values[0], values[1], values[2])
+        return Handle(joint, position=place) if sign == "=" else Handle(joint, look_at=place)
     raise AkdError(f"A handle is JOINT=x,y,z, JOINT@x,y,z or JOINT~w,x,y,z, not {text!r}.")
 
 

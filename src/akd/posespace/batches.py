@@ -54,7 +54,8 @@ def draw_handles(
     wanted = np.zeros(places.shape[:3], bool)
     for rig, pose in zip(*np.nonzero(rng.random(places.shape[:2]) < HANDLED), strict=True):
         known = np.flatnonzero(present[rig])
-        wanted[rig, pose, rng.choice(known, min(rng.integers(1, MOST_HANDLES + 1), len(known)), replace=False)] = True
+        count = min(int(rng.integers(1, MOST_HANDLES + 1)), len(known))
+        wanted[rig, pose, rng.choice(known, count, replace=False)] = True
     return handle_inputs(rigs, torch.from_numpy(wanted), places)
 
 

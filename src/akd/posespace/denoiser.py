@@ -56,11 +56,9 @@ class Denoiser:
         return dealt[:, self.deal.long()]
 
     @torch.no_grad()
-    def guess(
-        self, noisy: Poses, t: float | Float[Tensor, " pose"], handles: Float[Tensor, "pose joint 4"] | None = None
-    ) -> Poses:
+    def guess(self, noisy: Poses, t: float, handles: Float[Tensor, "pose joint 4"] | None = None) -> Poses:
         """The clean unit poses behind noisy ones."""
-        times = torch.as_tensor(t, dtype=noisy.dtype).expand(len(noisy))
+        times = torch.full((len(noisy),), t, dtype=noisy.dtype)
         told = None if handles is None else handles[None]
         return self.network.denoise(self.rig, noisy[None], times[None], told)[0].clamp(-FARTHEST, FARTHEST)
 
@@ -74,7 +72,7 @@ class Denoiser:
 
     def _along(self, z: Poses, times: Float[Tensor, " time"], handles: Float[Tensor, "pose joint 4"] | None) -> Poses:
         for now, then in itertools.pairwise(times):
-            clean = self.guess(z, now, handles)
+            clean = self.guess(z, float(now), handles)
             (alpha, sigma), (alpha_then, sigma_then) = level(now), level(then)
             z = alpha_then * clean + sigma_then * (z - alpha * clean) / sigma
         return z

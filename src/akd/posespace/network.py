@@ -115,8 +115,9 @@ class PoseNetwork(nn.Module):
         self.read_pose = nn.Linear(3 + HANDLE, width)
         self.read_noise = nn.Sequential(nn.Linear(WAVES, width), nn.SiLU(), nn.Linear(width, width), nn.SiLU())
         self.blocks = nn.ModuleList(Block(config, k % 2 == 0, steered=True) for k in range(config.blocks))
-        self.say = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, 3))
-        nn.init.zeros_(self.say[1].weight)
+        last = nn.Linear(width, 3)
+        nn.init.zeros_(last.weight)
+        self.say = nn.Sequential(nn.LayerNorm(width), last)
 
     def encode(self, rigs: RigBatch) -> EncodedRigs:
         """Read rigs once, for any number of poses."""

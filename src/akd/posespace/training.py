@@ -73,7 +73,7 @@ def train_posespace(config: PoseTraining) -> PoseNetwork:
         if step % RESCAN == RESCAN - 1:
             specimens = read_specimens(config.poses, config.sources)
         assert isinstance(network, PoseNetwork)
-        rng = np.random.default_rng(torch.randint(1 << 30, (1,), generator=randomness).item())
+        rng = np.random.default_rng(int(torch.randint(1 << 30, (1,), generator=randomness)))
         return pose_loss(network, draw_batch(specimens, config.rigs, config.poses_each, rng), config, rng, randomness)
 
     trainee = train(network, loss, config.training, config.folder)

@@ -93,7 +93,7 @@ def without(posing: Posing, gone: set[int]) -> Posing:
     for joint in sorted(gone, reverse=True):
         parent, children = parents[joint], np.flatnonzero(parents == joint)
         if len(children) == 1 and parent > 0 and (parents == parent).sum() == 1:
-            reached = _far_end(sketch, turns, parent, joint, int(children[0]))
+            reached = _far_end(sketch, turns, int(parent), joint, int(children[0]))
             turns[:, parent] = reached @ turns[:, parent]
         parents[children] = parent
     kept = np.array([joint for joint in range(sketch.joint_count) if joint not in gone])
