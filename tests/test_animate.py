@@ -65,7 +65,6 @@ def small_pictures(patch: pytest.MonkeyPatch) -> None:
 def quickly(monkeypatch) -> None:
     """Without what takes long and is tested once."""
     small_pictures(monkeypatch)
-    monkeypatch.setattr(animate, "LOOKS", 0)
     monkeypatch.setattr(results, "write_video", lambda path, frames, fps: path.touch())
     monkeypatch.setattr(results, "write_report", lambda path, *args, **options: path.touch())
 
@@ -78,6 +77,8 @@ def run_to_end(folder: Path, job: Job = JOB, count: int = 1) -> list[RunFolder]:
 def unbroken(tmp_path_factory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         small_pictures(patch)
+        patch.setattr(animate, "LOOK_EVERY", 2)
+        patch.setattr(animate, "STRIP_EVERY", 2)
         return run_to_end(tmp_path_factory.mktemp("runs") / "unbroken")[0].path
 
 
@@ -87,6 +88,7 @@ def test_a_run_leaves_everything(unbroken: Path) -> None:
     assert run.finished
     assert run.job() == JOB
     assert [entry["iteration"] for entry in run.log()] == [0, 1, 2]
+    assert ["measured" in entry for entry in run.log()] == [False, True, False]
     assert run.result()["sentence"].split(":")[0] in ("Good", "Tiny", "Sliding", "Floating", "Broken")
     report = (unbroken / "report.html").read_text(encoding="utf-8")
     assert "person walking, seen from the side" in report  # what the prior was told
@@ -210,6 +212,11 @@ def test_a_clip_shorter_than_the_film_is_found_as_long_as_that(person) -> None:
     task = make_task(job, closed_prior(), person)
     assert task.seconds == pytest.approx(8 / task.fps)
     assert clip(job, task, Distillation(task).dance).duration == pytest.approx(0.2, abs=0.02)
+
+
+@pytest.mark.parametrize(("prompt", "name"), [("A fox is walking!", "fox-walking"), ("狗", "run"), ("the dog / cat", "dog-cat")])
+def test_a_job_has_a_name_for_its_folder(prompt: str, name: str) -> None:
+    assert Job(prompt).name == name
 
 
 def test_a_job_goes_through_json_unchanged() -> None:

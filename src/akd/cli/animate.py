@@ -1,6 +1,5 @@
 """The main command: a character and a sentence in, an animation out."""
 
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -13,9 +12,6 @@ from akd.errors import AkdError
 if TYPE_CHECKING:
     from akd.distill.job import Job
     from akd.distill.recipe import Recipe
-
-SMALL = {"a", "an", "the", "is", "of", "and"}
-"""Words that a folder's name does without."""
 
 
 def animate(
@@ -87,7 +83,7 @@ def animate(
                 words, prior=prior, seconds=seconds, loop=loop, in_place=in_place, seed=seed, track=track, expand=expand,
                 forward=forward, height=height, recipe=_recipe(recipe, loop, own),
             )  # fmt: skip
-            resume = out or Path("runs") / folder_name(job.prompt)
+            resume = out or Path("runs") / job.name
             with RunProgress(screen) as progress:
                 runs = begin_runs(resume, job, n, progress, force=force)
     except KeyboardInterrupt:
@@ -100,12 +96,6 @@ def animate(
     apart = difference(resume)
     if apart is not None:
         screen.print(f"The motions' joints are {apart:.2g} ℓ apart on average; see {resume / 'strips.png'}.", **PLAIN)
-
-
-def folder_name(prompt: str) -> str:
-    """A sentence as the name of a folder: "a fox walking" → "fox-walking"."""
-    kept = [word for word in re.findall(r"[a-z0-9]+", prompt.lower()) if word not in SMALL]
-    return "-".join(kept)[:60].strip("-") or "run"
 
 
 def _job(words: tuple[str, ...], **options: Any) -> "Job":

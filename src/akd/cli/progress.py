@@ -23,6 +23,7 @@ class RunProgress(Watch):
         )  # fmt: skip
         self.shown: TaskID | None = None
         self.measured, self.total = "", 0
+        self.said: set[str] = set()
 
     def __enter__(self) -> "RunProgress":
         self.bar.start()
@@ -36,11 +37,11 @@ class RunProgress(Watch):
 
     def prepared(self, job: Job, task: Task, done: int) -> None:
         for note in task.rig.notes:
-            self.screen.print(f"· {note}", **PLAIN)
+            self._say(note)
         if task.wanted != job.prompt:
-            self.screen.print(f"· The prior is told: {task.wanted} (--no-expand keeps your own words)", **PLAIN)
+            self._say(f"The prior is told: {task.wanted} (--no-expand keeps your own words)")
         if done:
-            self.screen.print(f"· Going on after iteration {done}.")
+            self._say(f"Going on after iteration {done} of seed {job.seed}.")
         self.total, self.measured = job.recipe.iterations, ""
         self._show(f"seed {job.seed}", self.total, done)
 
@@ -59,6 +60,12 @@ class RunProgress(Watch):
             yield frame
             if self.shown is not None:
                 self.bar.update(self.shown, advance=1)
+
+    def _say(self, sentence: str) -> None:
+        """Once, however many runs it holds for."""
+        if sentence not in self.said:
+            self.said.add(sentence)
+            self.screen.print(f"· {sentence}", **PLAIN)
 
     def _show(self, what: str, total: int | None, done: int = 0) -> None:
         if self.shown is not None:

@@ -16,10 +16,10 @@ from akd.measure.evaluation import Evaluation
 from akd.prior.prior import VideoPrior
 from akd.rig import Rig
 
-LOOKS = 15
-"""How often a run is measured on its way …"""
-STRIPS = 5
-"""… and how often a strip of pictures is made."""
+LOOK_EVERY = 10
+"""Iterations after which the motion is measured on its way …"""
+STRIP_EVERY = 30
+"""… and after which a strip of pictures is made of it."""
 OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "alloc_cpu", "bad_alloc")
 
 
@@ -45,10 +45,10 @@ def iterate(folder: RunFolder, job: Job, run: Distillation, watch: Watch) -> Non
             numbers = run.step()
         numbers = {"iteration": run.iteration - 1, **numbers, "seconds": time.perf_counter() - begun}
         measured = None
-        if _due(run.iteration, total, LOOKS):
+        if run.iteration % LOOK_EVERY == 0:
             motion = clip(job, run.task, run.dance)
             measured = evaluate(run.task.rig, motion, from_file=False)
-            if _due(run.iteration, total, STRIPS):
+            if run.iteration % STRIP_EVERY == 0:
                 strip_picture(run.task.rig, motion).save(folder["strip.png"])
         folder.append_log(numbers | ({} if measured is None else {"measured": measured.as_dict()}))
         save_checkpoint(run, folder["checkpoint.safetensors"])
@@ -67,8 +67,3 @@ def one_sentence(when: str) -> Iterator[None]:
                 " smaller --prior."
             ) from error
         raise
-
-
-def _due(iteration: int, total: int, times: int) -> bool:
-    """Is this one of ``times`` iterations that are spread evenly and end with the last?"""
-    return iteration * times // total != (iteration - 1) * times // total

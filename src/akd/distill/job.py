@@ -1,6 +1,7 @@
 """What somebody asked for, and how it becomes a task: character, sentences, prior."""
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -20,6 +21,8 @@ from akd.rig import Rig
 
 CLIP_FPS = 30.0
 """Frames per second of the clips that are written, whatever rate the prior watches at."""
+SMALL = {"a", "an", "the", "is", "of", "and"}
+"""Words that a name does without."""
 LONGEST = 60.0
 """Clips are at most this long [s]; the prior sees about a second at a time."""
 
@@ -71,6 +74,12 @@ class Job:
             name: tuple(value) if isinstance(value, list) else value for name, value in values["recipe"].items()
         }
         return cls(**{**values, "recipe": Recipe(**recipe)})
+
+    @property
+    def name(self) -> str:
+        """The prompt as the name of a folder or a clip: "a fox walking" → "fox-walking"."""
+        kept = [word for word in re.findall(r"[a-z0-9]+", self.prompt.lower()) if word not in SMALL]
+        return "-".join(kept)[:60].strip("-") or "run"
 
     @property
     def sentences(self) -> tuple[str, str]:

@@ -23,24 +23,24 @@ from akd.measure.evaluation import Evaluation
 from akd.measure.report import write_report
 from akd.measure.wording import verdict_sentence
 from akd.motion import Motion
+from akd.render.follow_camera import View
 from akd.render.preview import PreviewSettings, preview_frames
 from akd.rig import Rig
 
 STRIP_FRAMES = 8
-STRIP = PreviewSettings(width=200, height=160)
+STRIP = PreviewSettings(width=200, height=160, view=View(55.0, 14.0, 0.82))
 FILM = PreviewSettings(width=640, height=480)
 
 
 def write_results(folder: RunFolder, job: Job, task: Task, dance: Dance, watch: Watch) -> Evaluation:
     """Write everything; ``result.json`` comes last and says that the run is complete."""
-    rig, name = task.rig, folder.path.resolve().name
-    motion = clip(job, task, dance)
+    rig, motion = task.rig, clip(job, task, dance)
     watch.stage("measuring")
     measured = evaluate(rig, motion, from_file=False)
     write_motion(folder["motion.npz"], rig.skeleton, motion)
     write_rig(rig, {}, folder["rig.glb"])
     write_splats(folder["splats.ply"], task.skinned.splats)
-    save_animation(rig, motion, folder["animated.glb"], name=name, fps=motion.fps, travel=not job.in_place, force=True)
+    save_animation(rig, motion, folder["animated.glb"], name=job.name, fps=motion.fps, travel=not job.in_place, force=True)
     strip = strip_picture(rig, motion)
     strip.save(folder["strip.png"])
     frames = watch.pictures(preview_frames(rig, motion, FILM), motion.frame_count, "filming")

@@ -14,18 +14,19 @@ from akd.distill.loop import Distillation, Task
 
 
 def profile(task: Task, iterations: int = 3) -> dict[str, float]:
-    """Seconds per iteration by part. Going back through the film and through the encoder are told apart by a second pass.
+    """Seconds of processor time per iteration, by part: other programs do not matter.
 
-    The first iteration is not counted: it compiles and reads sentences.
+    Going back through the film and through the encoder are told apart by a pass of their own. The first iteration is not
+    counted: it compiles and reads sentences.
     """
     run = Distillation(task)
     run.step()
     seconds: dict[str, float] = defaultdict(float)
     with _timed(seconds):
-        begun = time.perf_counter()
+        begun = time.process_time()
         for _ in range(iterations):
             run.step()
-        seconds["all"] = time.perf_counter() - begun
+        seconds["all"] = time.process_time() - begun
     film_back, encoder_back = _backward(task, run)
     steps = iterations * task.recipe.steps_each
     parts = {
@@ -46,9 +47,9 @@ def own_share(parts: dict[str, float]) -> float:
 def _timed(seconds: dict[str, float]) -> Iterator[None]:
     def clocked(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def inner(*args: Any, **options: Any) -> Any:
-            begun = time.perf_counter()
+            begun = time.process_time()
             result = function(*args, **options)
-            seconds[name] += time.perf_counter() - begun
+            seconds[name] += time.process_time() - begun
             return result
 
         return inner
@@ -70,8 +71,8 @@ def _backward(task: Task, run: Distillation) -> tuple[float, float]:
     video = loop.film_softly(task.rig.skeleton, motion, task.skinned, settings, settings.view)
     seen = video.detach().requires_grad_()
     z = task.prior.encode(seen[None])
-    begun = time.perf_counter()
+    begun = time.process_time()
     (slope,) = torch.autograd.grad(z.sum(), seen)
-    between = time.perf_counter()
+    between = time.process_time()
     video.backward(slope)
-    return time.perf_counter() - between, between - begun
+    return time.process_time() - between, between - begun
