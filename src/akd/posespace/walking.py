@@ -15,6 +15,8 @@ from akd.posespace.denoiser import Denoiser, Poses
 from akd.posespace.noise import level
 
 Way = Literal["string", "noise", "straight"]
+Path = Float[Tensor, "frame joint 3"]
+"""Poses one after the other."""
 ROUNDS = 12
 PULL, PULL_TIME = 0.5, 0.25
 """How far a point goes towards what the denoiser takes it for, and the noise at which it is asked."""
@@ -22,7 +24,7 @@ SMOOTH = 0.5
 """Share of a point's distance to the middle of its neighbours that is taken back each round."""
 
 
-def walk(denoiser: Denoiser, keys: Poses, between: int, way: Way = "string") -> Poses:
+def walk(denoiser: Denoiser, keys: Poses, between: int, way: Way = "string") -> Path:
     """The keyframes with so many poses between each two of them, all in unit bends."""
     parts = [keys[:1]]
     for start, end in itertools.pairwise(keys):
@@ -30,12 +32,12 @@ def walk(denoiser: Denoiser, keys: Poses, between: int, way: Way = "string") -> 
     return torch.cat(parts)
 
 
-def straight(denoiser: Denoiser, start: Float[Tensor, "joint 3"], end: Float[Tensor, "joint 3"], between: int) -> Poses:
+def straight(denoiser: Denoiser, start: Float[Tensor, "joint 3"], end: Float[Tensor, "joint 3"], between: int) -> Path:
     """Bends interpolated as they are."""
     return torch.lerp(start, end, torch.linspace(0, 1, between + 2)[:, None, None])
 
 
-def string(denoiser: Denoiser, start: Float[Tensor, "joint 3"], end: Float[Tensor, "joint 3"], between: int) -> Poses:
+def string(denoiser: Denoiser, start: Float[Tensor, "joint 3"], end: Float[Tensor, "joint 3"], between: int) -> Path:
     """A path that lies in the plausible set."""
     path = straight(denoiser, start, end, between)
     alpha, sigma = level(torch.tensor(PULL_TIME))
@@ -51,7 +53,7 @@ def string(denoiser: Denoiser, start: Float[Tensor, "joint 3"], end: Float[Tenso
     return path
 
 
-def noise_way(denoiser: Denoiser, start: Float[Tensor, "joint 3"], end: Float[Tensor, "joint 3"], between: int) -> Poses:
+def noise_way(denoiser: Denoiser, start: Float[Tensor, "joint 3"], end: Float[Tensor, "joint 3"], between: int) -> Path:
     """``z(u) = ((1−u) z_A + u z_B) / √((1−u)² + u²)``, decoded; the ends are put back as they were."""
     first, last = denoiser.invert(torch.stack((start, end)))
     u = torch.linspace(0, 1, between + 2)[:, None, None]
@@ -59,7 +61,7 @@ def noise_way(denoiser: Denoiser, start: Float[Tensor, "joint 3"], end: Float[Te
     return torch.cat((start[None], path[1:-1], end[None]))
 
 
-def evenly(path: Poses) -> Poses:
+def evenly(path: Path) -> Path:
     """The same path with points at equal distances."""
     steps = (path[1:] - path[:-1]).flatten(1).norm(dim=1)
     along = torch.cat((steps.new_zeros(1), steps.cumsum(0)))
