@@ -1,6 +1,7 @@
 """Experiments: the test of success, controls that know nothing, rows that survive, and a field beside the skeleton."""
 
 import json
+import sys
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from akd.cli import main
 from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
 from akd.distill.job import Job, make_task
@@ -216,3 +218,15 @@ def test_motions_differ_if_they_do_more_than_begin_elsewhere(dog) -> None:
     assert diversity(rig, [walk]) is None
     assert diversity(rig, [walk, walk]) == 0
     assert diversity(rig, [walk, later]) < 0.5 * diversity(rig, [walk, run])
+
+
+def test_the_command_does_cells_and_prints_tables(prior, tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(performing, "_loaded", lambda name: prior)
+    monkeypatch.setattr(performing, "_creature", lambda character: person())
+    monkeypatch.setattr(performing, "strip_picture", lambda rig, motion: _blank())
+    wish = ["study", "controls", "--iterations", "1", "--seeds", "1", "--only", "zero_score-dog", "--out", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", ["akd", *wish])
+    main()
+    assert "zero score, dog:10000, walk, seed 0: fails by" in capsys.readouterr().out
+    assert len(read_rows(tmp_path / "rows.jsonl")) == 1
+    assert "| zero score | walk | 0 of 1 |" in (tmp_path / "tables.md").read_text()

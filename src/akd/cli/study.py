@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import tyro
 
-from akd.cli.console import console
+from akd.cli.console import PLAIN, console
 
 Name = Literal["creatures", "rigs", "ablations", "estimators", "cost", "controls", "profile"]
 
@@ -48,6 +48,7 @@ def study(
     from akd.cli.progress import RunProgress
     from akd.distill.recipe import DEFAULT
     from akd.study.perform import Lab
+    from akd.study.rows import outcome
     from akd.study.studies import STUDIES, Options
     from akd.study.study import do_cells, write_sheet, write_tables
 
@@ -60,8 +61,7 @@ def study(
         cells = [cell for cell in STUDIES[name](Options(recipe, seeds, limit, assets)) if only in cell.key][:most]
         with RunProgress(screen) as progress:
             for row in do_cells(cells, Lab(folder, prior, weaker, assets), progress):
-                found = "success" if row["success"] else "fails by " + ", ".join(row["failures"])
-                screen.print(f"{row['arm']}, {row['character']}, {row['wish']}, seed {row['seed']}: {found}")
+                screen.print(f"{row['arm']}, {row['character']}, {row['wish']}, seed {row['seed']}: {outcome(row)}", **PLAIN)
     _print_tables(folder)
     written = [write_tables(folder), write_sheet(folder)]
     screen.print("Wrote " + ", ".join(str(path) for path in written if path is not None))

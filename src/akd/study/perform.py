@@ -1,5 +1,6 @@
 """Do one cell of an experiment. A cell that was killed goes on where it was."""
 
+import re
 import time
 from dataclasses import dataclass, replace
 from functools import cache
@@ -16,7 +17,7 @@ from akd.distill.watch import Watch
 from akd.errors import AkdError
 from akd.measure.evaluate import evaluate, evaluate_trace
 from akd.measure.evaluation import Evaluation
-from akd.measure.success import Success, gait_jerk, success
+from akd.measure.success import Success, Wish, gait_jerk, success
 from akd.motion import Motion
 from akd.prior.load import load_prior
 from akd.rig import Rig
@@ -122,17 +123,17 @@ def reached(log: list[dict[str, Any]]) -> dict[str, float] | None:
     return None
 
 
-def artists_clip(rig: Rig, wish: str) -> Motion:
-    """The clip of a rig's own file that shows what is wished for."""
+def artists_clip(rig: Rig, wish: Wish) -> Motion:
+    """The clip of a rig's own file that shows what is wished for; the only clip of a file is a walk."""
     from akd.anatomy.clips import read_clip
 
-    words = {"walk": ("walk",), "run": ("run", "gallop")}[wish]
     clips = () if rig.origin is None else rig.origin.file.clips
-    plain = {clip.name: clip.name.split("|")[-1].lower().split("_")[0] for clip in clips}
-    for word in words:
-        for name, short in plain.items():
-            if short == word or (short.startswith(word) and len(clips) < 4):
-                return read_clip(rig, name, CLIP_FPS).motion
+    if len(clips) == 1 and wish == "walk":
+        return read_clip(rig, clips[0].name, CLIP_FPS).motion
+    for word in {"walk": ("walk",), "run": ("run", "gallop")}[wish]:
+        named = [clip.name for clip in clips if any(part.startswith(word) for part in re.split(r"[|_ ]", clip.name.lower()))]
+        if named:
+            return read_clip(rig, min(named, key=len), CLIP_FPS).motion
     raise AkdError(f"{rig.name} came without a clip of how it {wish}s.")
 
 

@@ -38,6 +38,13 @@ def read_rows(path: Path) -> list[Row]:
     return list(rows.values())
 
 
+def outcome(row: Row) -> str:
+    """A row in a few words."""
+    if "error" in row:
+        return row["error"]
+    return "success" if row["success"] else "fails by " + ", ".join(row["failures"])
+
+
 def summary(rows: Iterable[Row], by: Sequence[str]) -> list[dict[str, str]]:
     """Rows that share the labels ``by`` as one: how many succeed, what most often fails, medians of the numbers."""
     groups: dict[tuple, list[Row]] = defaultdict(list)

@@ -9,7 +9,7 @@ from akd.distill.watch import Watch
 from akd.errors import AkdError
 from akd.study.cell import Cell
 from akd.study.perform import Lab, perform
-from akd.study.rows import Row, append_row, costs, markdown, read_rows, summary
+from akd.study.rows import Row, append_row, costs, markdown, outcome, read_rows, summary
 
 ROWS = "rows.jsonl"
 TITLE = 14
@@ -17,13 +17,17 @@ TITLE = 14
 
 
 def do_cells(cells: list[Cell], lab: Lab, watch: Watch) -> Iterator[Row]:
-    """Do what is left; rows appear on disk one by one."""
+    """Do what is left; rows appear on disk one by one. A cell that lacks something says so and has no row."""
     done = {row["key"] for row in read_rows(lab.folder / ROWS)}
     for index, cell in enumerate(cells):
         if cell.key in done:
             continue
         watch.stage(f"{index + 1} of {len(cells)}: {cell.arm}, {cell.character}, {cell.wish}")
-        row = perform(cell, lab, watch)
+        try:
+            row = perform(cell, lab, watch)
+        except AkdError as error:
+            yield cell.labels() | {"error": str(error)}
+            continue
         append_row(lab.folder / ROWS, row)
         yield row
 
@@ -58,8 +62,8 @@ def write_sheet(folder: Path, *, width: int = 1200) -> Path | None:
     sheet = Image.new("RGB", (width, sum(strip.height + TITLE for _, strip in scaled)), "white")
     draw, top = ImageDraw.Draw(sheet), 0
     for row, strip in scaled:
-        found = "success" if row["success"] else "fails by " + ", ".join(row["failures"])
-        draw.text((3, top + 1), f"{row['arm']} | {row['character']} | {row['wish']} | seed {row['seed']} | {found}", fill="black")
+        said = f"{row['arm']} | {row['character']} | {row['wish']} | seed {row['seed']} | {outcome(row)}"
+        draw.text((3, top + 1), said, fill="black")
         sheet.paste(strip, (0, top + TITLE))
         top += strip.height + TITLE
     sheet.save(folder / "strips.png")
