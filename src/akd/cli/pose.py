@@ -52,26 +52,36 @@ class Result:
     force: bool = False
     """Overwrite outputs that exist."""
 
+    @property
+    def picture(self) -> Path:
+        return self.sheet or self.out.with_suffix(".png")
+
+    def check(self) -> None:
+        """Say before the work whether its result can be written."""
+        from akd.assets import write_new
+
+        if self.out.suffix not in (".npz", ".glb", ".bvh"):
+            raise AkdError(f"Poses are written as .glb, .bvh or .npz, not {self.out.suffix or 'without an ending'!r}.")
+        for path in (self.out, self.picture):
+            write_new(path, force=self.force)
+
     def write(self, space: "PoseSpace", pose: "Pose", fps: float = 1.0, name: str = "poses") -> None:
         """Write the poses as a clip, and a contact sheet of some of them."""
         import torch
 
-        from akd.assets import save_animation, write_new
+        from akd.assets import save_animation
         from akd.files.motion_npz import write_motion
         from akd.motion import Motion
         from akd.posespace.sheet import pose_sheet
 
-        sheet = self.sheet or self.out.with_suffix(".png")
-        for path in (self.out, sheet):
-            write_new(path, force=self.force)
         motion = Motion(pose.detach(), fps)
         if self.out.suffix == ".npz":
             write_motion(self.out, space.rig.skeleton, motion)
         else:
             save_animation(space.rig, motion, self.out, name=name, fps=max(fps, 30.0), force=True)
         chosen = torch.linspace(0, len(pose.angles) - 1, min(SHEET_POSES, len(pose.angles))).round().long()
-        pose_sheet(space.rig, pose[chosen], sheet)
-        console().print(f"Wrote {self.out} and {sheet}")
+        pose_sheet(space.rig, pose[chosen], self.picture)
+        console().print(f"Wrote {self.out} and {self.picture}")
 
 
 @dataclass(frozen=True)
@@ -91,6 +101,7 @@ class Sample:
     """Pull apart what runs into itself, and replace what cannot be repaired."""
 
     def run(self) -> None:
+        self.to.check()
         space = self.who.space()
         poses = space.sample(self.count, seed=self.seed, temperature=self.temperature, repair=self.repair)
         self.to.write(space, space.pose(poses))
@@ -119,6 +130,7 @@ class Solve:
     def run(self) -> None:
         from akd.posespace.bends import bends_pose
 
+        self.to.check()
         space = self.who.space()
         found = space.solve(
             tuple(read_handle(text) for text in self.handles), count=self.count, free_root=self.free_root, exact=self.exact
@@ -148,6 +160,7 @@ class Project:
         from akd.files.motion_npz import read_motion
         from akd.posespace.bends import pose_bends
 
+        self.to.check()
         space = self.who.space()
         motion = read_motion(self.poses, space.rig.skeleton)
         mended = space.project(pose_bends(motion.pose), strength=self.strength)
@@ -230,6 +243,7 @@ class Decode:
         import numpy as np
         import torch
 
+        self.to.check()
         space = self.who.space()
         with np.load(self.noise) as stored:
             noise = torch.from_numpy(stored["noise"])
@@ -257,6 +271,7 @@ class Walk:
         from akd.files.motion_npz import read_motion
         from akd.posespace.bends import pose_bends
 
+        self.to.check()
         space = self.who.space()
         keys = pose_bends(read_motion(self.keys, space.rig.skeleton).pose)
         motion = space.walk(keys, seconds=self.seconds, way=self.way)
