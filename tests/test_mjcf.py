@@ -12,10 +12,10 @@ from akd.measure.trace import trace
 from akd.motion import Motion
 from akd.physics.body import body_from_rig
 from akd.physics.mjcf import R_mujoco_stage, replay, to_mjcf
+from akd.physics.search import moving_states
 from akd.physics.settings import PhysicsSettings
 from akd.physics.simulate import simulate
 from akd.physics.state import pose_of
-from akd.physics.track import moving_states
 from akd.skeleton import forward_kinematics
 
 mujoco = pytest.importorskip("mujoco")

@@ -41,11 +41,10 @@ def moved(motion: Motion, *, up: float = 0.0, faster: float = 0.0) -> Motion:
 
 def test_a_good_gait_stays_as_it_is(walker):
     rig, motion = walker
-    target = prepare(rig, motion)
+    target = prepare(rig, motion, TargetSettings(balance=False))
     here, there = (trace(rig, m).joints for m in (motion, target.motion))
-    assert np.abs(here - there).max() < 0.15
-    # Stretched legs make the body sink a little (0.02 ℓ here), more than one would wish.
-    assert np.linalg.norm(here - there, axis=-1).mean() < 0.03
+    assert np.abs(here - there).max() < 0.1
+    assert np.linalg.norm(here - there, axis=-1).mean() < 0.008
     assert not target.travel.any()
     assert target.loops
 

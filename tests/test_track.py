@@ -17,15 +17,18 @@ from akd.errors import AkdError
 from akd.files.motion_npz import read_motion, write_motion
 from akd.motion import Motion
 from akd.physics import track as tracking
+from akd.physics import track_settings
 from akd.physics.body import body_from_rig
+from akd.physics.search import Search, moving_states, window_frames
 from akd.physics.settings import PhysicsSettings
-from akd.physics.target import TargetSettings
-from akd.physics.track import PAPER, TrackResult, TrackSettings, moving_states, track
+from akd.physics.target import TargetSettings, prepare
+from akd.physics.track import TrackResult, track
+from akd.physics.track_settings import PAPER, TrackSettings
 from akd.pose import Pose
 from akd.rig import Rig
 from akd.skeleton import forward_kinematics
 
-QUICK = TrackSettings(windows=(4, 0), iterations=(8, 3), crutch=False)
+QUICK = TrackSettings(window_iterations=8, whole_iterations=3, crutch=False)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +45,7 @@ def tracked(dog) -> TrackResult:
 
 @pytest.mark.parametrize("window", [1, 4, 5, 12])
 def test_windows_cover_every_frame(window: int):
-    at = tracking._window_frames(window, 12)
+    at = window_frames(window, 12)
     assert set(at[1:].flatten().tolist()) >= set(range(1, 13))
     assert torch.equal(at.diff(dim=0), torch.ones_like(at[1:]))
     assert at.min() == 0
@@ -59,10 +62,22 @@ def test_states_move_as_fast_as_the_motion(dog):
     assert states.rates.abs().max() < 1e-4
 
 
+def test_following_is_one_simulation(dog):
+    """What is found frame by frame is kept as controls, and with these the whole clip does the same."""
+    rig, motion = dog
+    search = Search(body_from_rig(rig), rig, prepare(rig, motion), QUICK)
+    search.windows(4, 4, iter(()))
+    before = search.controls.detach().clone()
+    search.follow(1, iter(()))
+    assert not torch.equal(before, search.controls)
+    search.windows(12, 1, iter(()))
+    assert search.best.error < 0.03
+
+
 def test_tracking_learns_and_keeps_the_best(tracked):
-    first = tracked.losses[: QUICK.iterations[0]]
+    first = tracked.losses[: QUICK.window_iterations]
     assert first[-1] < 0.6 * first[0]
-    assert tracked.tracking_error < 0.1
+    assert tracked.tracking_error < 0.03
     assert tracked.motion.frame_count == tracked.target.motion.frame_count
     assert tracked.metrics.verdict != "broken"
 
@@ -93,13 +108,13 @@ def test_torques_are_those_of_the_controllers(tracked):
 
 def test_without_the_virtual_torque_there_is_no_impulse_and_with_it_there_is(dog, tracked):
     assert tracked.upright_impulse == 0
-    helped = track(*dog, replace(QUICK, iterations=(1, 1), physics=PhysicsSettings(upright=1.0)))
+    helped = track(*dog, replace(QUICK, window_iterations=0, follow_iterations=0, physics=PhysicsSettings(upright=1.0)))
     assert helped.upright_impulse > 0
 
 
 def test_a_body_that_falls_is_given_a_crutch(dog, monkeypatch):
     monkeypatch.setattr(tracking, "FAILED", 1e-6)
-    result = track(*dog, replace(QUICK, windows=(0,), iterations=(1,), crutch=True))
+    result = track(*dog, replace(QUICK, window_iterations=0, follow_iterations=1, whole_iterations=1, crutch=True))
     assert result.physics.upright == tracking.CRUTCH
     assert any("upright" in note for note in result.notes)
 
@@ -107,23 +122,37 @@ def test_a_body_that_falls_is_given_a_crutch(dog, monkeypatch):
 def test_the_papers_way_controls_every_substep(dog):
     rig, motion = dog
     short = replace(motion, pose=motion.pose[:5])
-    settings = replace(PAPER, iterations=(2,), physics=replace(PAPER.physics, substeps=20))
+    settings = replace(PAPER, whole_iterations=2, physics=replace(PAPER.physics, substeps=20))
     result = track(rig, short, settings)
     assert result.controls.shape == (4 * 20, result.body.link_count, 3)
-    assert PAPER.iterations == (200,)
+    assert PAPER.whole_iterations == 200
     assert PAPER.target == TargetSettings(lock=False)
     assert PAPER.smooth == 0.2
 
 
+def test_small_bodies_are_controlled_more_often_than_they_are_filmed():
+    rig = creature("spider", 0)
+    motion = gait_motion(rig, "walk")
+    short = replace(motion, pose=motion.pose[:5])
+    result = track(rig, short, replace(QUICK, window_iterations=1, follow_iterations=0, whole_iterations=1))
+    assert result.controls_fps == pytest.approx(3 * motion.fps)
+    assert len(result.controls) == 3 * 4 + 1
+    assert result.motion.frame_count == 5
+    assert len(result.torques) == 4 * 3 * result.physics.substeps
+
+
 def test_progress_is_told(dog):
     seen = []
-    track(*dog, replace(QUICK, iterations=(2, 1)), watch=lambda steps, count: (seen.append(step) or step for step in steps))
+    quick = replace(QUICK, window_iterations=2, follow_iterations=0, whole_iterations=1)
+    track(*dog, quick, watch=lambda steps, count: (seen.append(step) or step for step in steps))
     assert seen == list(range(3))
 
 
 def test_bad_settings_and_rigs_end_in_a_sentence(dog):
-    with pytest.raises(AkdError, match="last window 0"):
-        TrackSettings(windows=(4,), iterations=(3,))
+    with pytest.raises(AkdError, match="at least 1"):
+        TrackSettings(window=0)
+    with pytest.raises(AkdError, match="follow_iterations to 0"):
+        TrackSettings(every="substep")
     rig, motion = dog
     legless = replace(rig, skeleton=replace(rig.skeleton, limbs=()), soles=())
     with pytest.raises(AkdError, match="no feet"):
@@ -153,7 +182,8 @@ def run(monkeypatch, *arguments: object) -> None:
 
 
 def test_the_command_writes_everything_and_overwrites_nothing(dog, tmp_path: Path, monkeypatch, capsys):
-    monkeypatch.setitem(tracking.RECIPES, "default", replace(QUICK, iterations=(2, 1)))
+    quick = replace(QUICK, window_iterations=2, follow_iterations=0, whole_iterations=1)
+    monkeypatch.setitem(track_settings.RECIPES, "default", quick)
     rig, motion = dog
     save_animation(rig, motion, tmp_path / "dog.glb", name="walk")
     out = tmp_path / "tracked"

@@ -11,7 +11,8 @@ from akd.errors import AkdError
 
 if TYPE_CHECKING:
     from akd.motion import Motion
-    from akd.physics.track import TrackResult, TrackSettings
+    from akd.physics.track import TrackResult
+    from akd.physics.track_settings import TrackSettings
     from akd.rig import Rig
 
 
@@ -45,7 +46,7 @@ def track(
     Args:
         clip: One clip of a rigged file, FILE#CLIP; a run's folder; or a motion.npz beside its rig.glb.
         out: The folder to write to; by default named after the clip, under runs/.
-        recipe: default grows windows and holds feet; paper optimises the whole clip with controls at every substep.
+        recipe: default holds feet and looks ahead; paper optimises the whole clip with controls at every substep.
         upright: A virtual torque that keeps the body upright: never, always, or (auto) only if it falls without.
         substeps: Steps of the simulation per frame; more are slower and stiffer.
         fps: Frames per second at which a file's clip is sampled.
@@ -95,7 +96,8 @@ def _motion(text: str, fps: float, forward: str | None, height: float | None) ->
 def _settings(recipe: str, upright: str, substeps: int | None) -> "TrackSettings":
     from dataclasses import replace
 
-    from akd.physics.track import CRUTCH, RECIPES
+    from akd.physics.track import CRUTCH
+    from akd.physics.track_settings import RECIPES
 
     settings = RECIPES[recipe]
     physics = settings.physics if substeps is None else replace(settings.physics, substeps=substeps)

@@ -65,8 +65,9 @@ def overstretch(puppet: Puppet, root: Vectors, turns: Turns, wanted: Feet) -> Fl
     rotation, position = stage_turns(puppet.skeleton, root, turns)
     out = []
     for number in range(len(puppet.feet)):
-        away, length = _leg_line(puppet, number, rotation, position, wanted)
+        away, length, given = _leg_line(puppet, number, rotation, position, wanted)
         flat = np.square(away[:, [0, 2]]).sum(-1)
+        length = np.maximum(length, given)
         out.append(-away[:, 1] - np.sqrt(np.maximum(length**2 - flat, (0.3 * length) ** 2)))
     return np.stack(out, 1)
 
@@ -76,23 +77,24 @@ def within_reach(puppet: Puppet, root: Vectors, turns: Turns, wanted: Feet) -> F
     rotation, position = stage_turns(puppet.skeleton, root, turns)
     out = wanted.copy()
     for number in range(len(puppet.feet)):
-        away, length = _leg_line(puppet, number, rotation, position, wanted)
+        away, length, given = _leg_line(puppet, number, rotation, position, wanted)
         far = np.linalg.norm(away, axis=-1)
         near = (far + length - np.sqrt(np.square(far - length) + (SOFT * length) ** 2)) / 2
+        near = np.maximum(near, np.minimum(far, given))  # as straight as it was given it may stay
         out[:, number] += (np.minimum(near / np.maximum(far, 1e-9), 1.0) - 1)[:, None] * away
     return out
 
 
 def _leg_line(
     puppet: Puppet, number: int, rotation: Turns, position: Float[np.ndarray, "frame joint 3"], wanted: Feet
-) -> tuple[Vectors, float]:
-    """From the hip to where the foot joint would be if the sole were as wanted, and how long that may be."""
+) -> tuple[Vectors, float, Float[np.ndarray, " frame"]]:
+    """From the hip to where the foot joint would be if the sole were as wanted, how long that may be, and how long it is."""
     chain = leg_chain(puppet, number)
-    missed = wanted[:, number] - _foot_at(puppet, number, rotation, position)
-    length = leg_length(puppet, number)
-    if len(chain) == 1:
-        return _foot_at(puppet, number, rotation, position) + missed - position[:, chain[0]], length
-    return position[:, chain[-1]] + missed - position[:, chain[0]], STRETCH * length
+    foot = _foot_at(puppet, number, rotation, position)
+    missed, length = wanted[:, number] - foot, leg_length(puppet, number)
+    end, stretch = (foot, 1.0) if len(chain) == 1 else (position[:, chain[-1]], STRETCH)
+    away = end - position[:, chain[0]]
+    return away + missed, stretch * length, np.linalg.norm(away, axis=-1)
 
 
 def leg_chain(puppet: Puppet, number: int) -> list[int]:

@@ -23,6 +23,8 @@ from akd.rotations import matrix_to_quaternion, quaternion_to_matrix
 
 R_mujoco_stage = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
 """From our axes (y up, z to the right) to MuJoCo's (z up, y to the left)."""
+FIRM = 0.03
+"""Time in which MuJoCo's ground pushes a foot out again [√(ℓ/g)]; ours, at 1000 m g/ℓ, takes as long for the whole weight."""
 TOUCH = 0.004
 """Radius of the spheres that stand for touching points [ℓ]: their lowest points are where ours are when the foot is level."""
 
@@ -50,7 +52,10 @@ def to_mjcf(rig: Rig, body: Body, physics: PhysicsSettings, fps: float, motion: 
     units, step = _Units(body.leg_metres, body.kilograms), 1 / (fps * physics.substeps)
     root = xml.Element("mujoco", model=rig.name)
     xml.SubElement(root, "compiler", angle="radian", autolimits="true")
-    xml.SubElement(root, "option", timestep=f"{step:.9g}", integrator="implicitfast", gravity=f"0 0 {-EARTH}")
+    # Feet that stand must not creep: elliptic cones, and friction harder than the ground.
+    xml.SubElement(
+        root, "option", timestep=f"{step:.9g}", integrator="implicitfast", gravity=f"0 0 {-EARTH}", cone="elliptic", impratio="10"
+    )
     _defaults(root, physics, units, step)
     world = xml.SubElement(root, "worldbody")
     xml.SubElement(world, "light", pos=_text((0, 0, 10 * units.metres)), dir="0 0 -1")
@@ -66,9 +71,7 @@ def to_mjcf(rig: Rig, body: Body, physics: PhysicsSettings, fps: float, motion: 
     return xml.tostring(root, encoding="unicode") + "\n"
 
 
-def replay(
-    text: str, body: Body, start: State, targets: Float[np.ndarray, "step link 3"], substeps: int, fps: float
-) -> Motion:
+def replay(text: str, body: Body, start: State, targets: Float[np.ndarray, "step link 3"], substeps: int, fps: float) -> Motion:
     """Let MuJoCo simulate the body from our start under our controls: an independent check of the dynamics.
 
     Only simulated joints move; the others stay straight.
@@ -100,7 +103,8 @@ def _defaults(root: xml.Element, physics: PhysicsSettings, units: _Units, step: 
     default = xml.SubElement(root, "default")
     xml.SubElement(default, "joint", type="hinge", armature=f"{step**2 * stiffness:.6g}")
     xml.SubElement(default, "position", kp=f"{stiffness:.6g}", kv=f"{damping:.6g}")
-    xml.SubElement(default, "geom", friction=f"{physics.friction:g} 0 0", condim="3")
+    firm, soft = f"{max(2.5 * step, FIRM * units.seconds):.6g} 1", f".95 .99 {0.001 * units.metres:.6g}"
+    xml.SubElement(default, "geom", friction=f"{physics.friction:g} 0 0", condim="3", solref=firm, solimp=soft)
 
 
 def _links(world: xml.Element, rig: Rig, body: Body, units: _Units) -> list[xml.Element]:

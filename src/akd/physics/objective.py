@@ -20,6 +20,8 @@ class Weights(NamedTuple):
     """Rotations."""
     feet: float
     """The soles' touching points; 0 leaves AKD's loss."""
+    pace: float
+    """Changes from frame to frame, of bones and soles; 0 leaves AKD's loss."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,15 +55,33 @@ class Objective:
         a window is given, not simulated.
         """
         posed = forward_kinematics(self.skeleton, pose)
-        here = Posed(posed.rotation[1:], posed.position[1:])
-        off = here.position - self.target.position[at[1:]]
-        apart = _sum_of_means(off[..., self.links, :], 1)
-        turned = here.rotation - self.target.rotation[at[1:]]
-        apart = apart + self.weights.turn * _sum_of_means(turned[..., self.links, :, :], 2)
+        off = posed.position - self.target.position[at]
+        turned = posed.rotation[1:] - self.target.rotation[at[1:]]
+        apart = self._apart(off[..., self.links, :]) + self.weights.turn * _sum_of_means(turned[..., self.links, :, :], 2)
         if self.weights.feet:
-            missed = _carried(here, self.sole_joint, self.sole_offset) - self.sole_target[at[1:]]
-            apart = apart + self.weights.feet * self.leg_count / len(self.sole_joint) * _sum_of_means(missed, 1)
-        return apart, float(off.detach().norm(dim=-1).mean())
+            missed = _carried(posed, self.sole_joint, self.sole_offset) - self.sole_target[at]
+            apart = apart + self._per_sole * self._apart(missed)
+        return apart, float(off[1:].detach().norm(dim=-1).mean())
+
+    def residuals(self, pose: Pose, at: Int[Tensor, "moment window"]) -> Float[Tensor, "window residual"]:
+        """The same differences for each window in one row, to be squared."""
+        posed, w = forward_kinematics(self.skeleton, pose), self.weights
+        off = (posed.position - self.target.position[at])[..., self.links, :]
+        missed = (_carried(posed, self.sole_joint, self.sole_offset) - self.sole_target[at]) * self._per_sole**0.5
+        points = torch.cat((off, missed), -2)
+        turned = (posed.rotation[1:] - self.target.rotation[at[1:]])[..., self.links, :, :]
+        parts = (points[1:], w.pace * points.diff(dim=0), w.turn * turned)
+        return torch.cat([part.transpose(0, 1).flatten(1) for part in parts], 1)
+
+    @property
+    def _per_sole(self) -> float:
+        """Weight of a sole's point, so that each foot counts as one more bone."""
+        return self.weights.feet * self.leg_count / len(self.sole_joint)
+
+    def _apart(self, off: Float[Tensor, "moment window point 3"]) -> Float[Tensor, ""]:
+        """How far points are from where they should be, and how much that changes from moment to moment."""
+        apart = _sum_of_means(off[1:], 1)
+        return apart + self.weights.pace * _sum_of_means(off.diff(dim=0), 1) if self.weights.pace else apart
 
 
 def _carried(posed: Posed, joint: Int[Tensor, " point"], offset: Float[Tensor, "point 3"]) -> Float[Tensor, "*batch point 3"]:

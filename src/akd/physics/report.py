@@ -74,7 +74,7 @@ def write_result(
     write_motion(paths["motion.npz"], rig.skeleton, result.motion)
     write_controls(paths["controls.npz"], result)
     paths["metrics.json"].write_text(json.dumps(numbers(result), indent=2) + "\n")
-    paths["body.xml"].write_text(to_mjcf(rig, result.body, result.physics, result.motion.fps, result.target.motion))
+    paths["body.xml"].write_text(to_mjcf(rig, result.body, result.physics, result.controls_fps, result.target.motion))
     if film:
         paths |= {"sheet.png": folder / "sheet.png", "side-by-side.mp4": folder / "side-by-side.mp4"}
         write_picture(paths["sheet.png"], sheet(rig, result))
@@ -87,7 +87,7 @@ def write_controls(path: Path, result: TrackResult) -> None:
     """Controls, torques and the start of the simulation, with the names of the links and the constants they need."""
     start = {f"start_{key}": value.numpy() for key, value in vars(result.start).items()}
     np.savez_compressed(
-        path, links=np.array(result.body.names), fps=result.motion.fps, substeps=result.physics.substeps,
+        path, links=np.array(result.body.names), fps=result.controls_fps, substeps=result.physics.substeps,
         stiffness=result.physics.stiffness, damping=result.physics.damping, controls=result.controls,
         torques=result.torques, upright=result.upright, losses=result.losses, **start,
     )  # fmt: skip

@@ -25,6 +25,8 @@ PULLED = 0.3
 """or is pulled back with at least this share of the body's speed: artists' stance feet move by a sine."""
 SHORTEST = 0.05
 """Stances shorter than this are a foot passing by, gaps shorter than this are a foot that trembles [s]."""
+FALLS = 0.5
+"""A body without a standing foot flies if it falls with at least this share of gravity."""
 CLEARANCE = 0.045
 """Feet that swing forward are carried at least this high, clear of what counts as contact [ℓ]."""
 STEP = 0.1
@@ -86,6 +88,24 @@ def find_stance(feet: Feet, seen: Seen, velocity: Float[np.ndarray, " 2"], fps: 
             if end - start <= shortest and start > 0 and end < len(stands):
                 stands[start:end, foot] = False
     return stands
+
+
+def close_gaps(
+    stands: Bool[np.ndarray, "frame foot"], height: Float[np.ndarray, " frame"], gravity: float, fps: float
+) -> Bool[np.ndarray, "frame foot"]:
+    """The same stances, longer where no foot stands although the body, at this height, does not fall: it is not flying.
+
+    The foot that left stays for half of the gap, and the one that lands is there for the other half.
+    """
+    out, rise = stands.copy(), np.gradient(height) * fps
+    for start, end in stretches(~stands.any(1)):
+        before, after = max(start - 1, 0), min(end, len(stands) - 1)
+        if (rise[after] - rise[before]) * fps < -FALLS * gravity * (after - before):
+            continue
+        middle = (start + end) // 2 if start > 0 and end < len(stands) else start if start == 0 else end
+        out[start:middle] |= stands[before]
+        out[middle:end] |= stands[after]
+    return out
 
 
 def stretches(mask: Bool[np.ndarray, " frame"]) -> list[tuple[int, int]]:

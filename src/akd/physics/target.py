@@ -21,8 +21,10 @@ from akd.measure.smoothness import in_heading_frame, yaw
 from akd.measure.trace import trace
 from akd.measure.treadmill import STANDING
 from akd.motion import Motion, close_loop, from_joint_quaternions, from_stage_rotations, joint_quaternions, repeat
+from akd.physics.balance import sway
+from akd.physics.body import EARTH, body_from_rig
 from akd.physics.footlock import feet_of, overstretch, reach, within_reach
-from akd.physics.stance import Seen, find_stance, foot_levels, ground_line, implied_velocity, planted
+from akd.physics.stance import Seen, close_gaps, find_stance, foot_levels, ground_line, implied_velocity, planted
 from akd.pose import Pose
 from akd.rig import Rig
 from akd.rotations import (
@@ -37,8 +39,12 @@ UP = np.array([0.0, 1.0, 0.0])
 FEWEST_FRAMES = 4
 LOOP_GAP = 0.02
 """A clip whose joints come back to within this on average is a loop [ℓ]."""
-RIGHT_SPEED = 0.1
+RIGHT_SPEED = 0.15
 """A body whose speed is within this share of what its feet say travels already."""
+SLACK = 0.02
+"""For a leg that is too short by less than this the body rather sinks than lets the foot go [ℓ]."""
+BALANCING = 2
+"""Times that the body is shifted: legs stay behind with their feet, so one shift is not quite enough."""
 EASE = 0.08
 """Time over which the body is moved out of the way of stretched legs [s]."""
 
@@ -53,6 +59,8 @@ class TargetSettings:
     """Lower or raise the whole motion onto the ground, frame by frame but slowly."""
     lock: bool = True
     """Hold standing feet in place, and lift swinging feet clear of the ground."""
+    balance: bool = True
+    """With locked feet: sway the body over the feet that carry it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +75,8 @@ class Target:
     """Velocity that was added to the root, along the body's own forward, up and right [ℓ/s]."""
     raised: float
     """How far the motion was raised onto the ground, mean over frames [ℓ]; negative for one that floated."""
+    swayed: float
+    """How far it was shifted over its feet at most [ℓ]."""
     notes: tuple[str, ...]
     """What was done, one sentence each."""
 
@@ -111,7 +121,7 @@ def _closed(rig: Rig, motion: Motion) -> Motion:
 def _prepared(rig: Rig, motion: Motion, settings: TargetSettings, *, loops: bool) -> Target:
     strings, fps = puppet(rig), motion.fps
     root, turns = motion.pose.root_position.numpy(), joint_rotations(rig.skeleton, motion.pose).numpy()
-    stands, given = np.zeros((len(root), len(strings.feet)), bool), np.zeros(3)
+    stands, given, swayed = np.zeros((len(root), len(strings.feet)), bool), np.zeros(3), 0.0
     levels = _levels(strings, root, turns) if settings.ground else np.zeros(len(strings.feet))
     raised = np.zeros(len(root))
     if settings.ground:
@@ -125,11 +135,14 @@ def _prepared(rig: Rig, motion: Motion, settings: TargetSettings, *, loops: bool
             root, given = _travelling(root, walk, fps)
             walk = _walk(strings, root, turns, levels, fps)
         stands = find_stance(walk.feet, walk.seen, walk.velocity, fps)
+        stands = close_gaps(stands, root[:, 1], EARTH / rig.leg_metres, fps)
         if settings.lock:
-            root, turns = _locked(strings, root, turns, stands, fps)
+            stands = _within_legs(strings, root, turns, stands)
+            root, turns, swayed = _locked(strings, root, turns, stands, fps, balance=settings.balance)
     rotation, _ = stage_turns(rig.skeleton, root, turns)
     mended = from_stage_rotations(rig.skeleton, torch.as_tensor(root), torch.as_tensor(rotation), fps)
-    return Target(mended, stands, loops, given, float(raised.mean()), _notes(given, float(raised.mean()), strings, stands))
+    notes = _notes(given, float(raised.mean()), swayed, strings, stands)
+    return Target(mended, stands, loops, given, float(raised.mean()), swayed, notes)
 
 
 class _Walk(NamedTuple):
@@ -176,27 +189,49 @@ def _travelling(root: Vectors, walk: _Walk, fps: float) -> tuple[Vectors, Float[
     return root + way, np.array([x, 0.0, z])
 
 
-def _locked(
-    strings: Puppet, root: Vectors, turns: Turns, stands: Bool[np.ndarray, "frame foot"], fps: float
-) -> tuple[Vectors, Turns]:
-    """Plant the standing feet; where legs are too short for it the body gives way, slowly."""
-    turns = turns.copy()
-    root = clear_ground(strings, root, turns)
+def _within_legs(
+    strings: Puppet, root: Vectors, turns: Turns, stands: Bool[np.ndarray, "frame foot"]
+) -> Bool[np.ndarray, "frame foot"]:
+    """The stances without those moments in which a leg is too short and another foot stands: a foot leaves when it must."""
     wanted = planted(feet_of(strings, root, turns), stands)
-    need = np.max(np.where(stands, overstretch(strings, root, turns, wanted), 0.0), axis=1)
+    need = np.where(stands, overstretch(strings, root, turns, wanted), np.inf)
+    return stands & ((need < SLACK) | (need == need.min(1, keepdims=True)))
+
+
+def _locked(
+    strings: Puppet, root: Vectors, turns: Turns, stands: Bool[np.ndarray, "frame foot"], fps: float, *, balance: bool
+) -> tuple[Vectors, Turns, float]:
+    """Plant the standing feet and sway the body over them; where legs are too short for it the body gives way, slowly."""
+    turns = turns.copy()
+    root = given = clear_ground(strings, root, turns)
+    wanted = planted(feet_of(strings, root, turns), stands)
+    bent, body = turns, body_from_rig(strings.rig) if balance and stands.any() else None
+    for _ in range(BALANCING if body else 1):
+        if body:
+            root = root + sway(strings, body, root, bent, wanted, stands, fps)
+        low = root - _sinking(overstretch(strings, root, turns, wanted), stands, fps)[:, None] * UP
+        bent = reach(strings, low, turns, within_reach(strings, low, turns, wanted))
+    return low, bent, float(np.linalg.norm(root - given, axis=1).max())
+
+
+def _sinking(
+    need: Float[np.ndarray, "frame foot"], stands: Bool[np.ndarray, "frame foot"], fps: float
+) -> Float[np.ndarray, " frame"]:
+    """How far the body sinks for its standing feet to be within reach, without haste."""
     width = max(EASE * fps, 1.0)
-    drop = gaussian_filter1d(maximum_filter1d(need, 2 * round(width) + 1, mode="nearest"), width, mode="nearest")
-    root = root - drop[:, None] * UP
-    return root, reach(strings, root, turns, within_reach(strings, root, turns, wanted))
+    most = maximum_filter1d(np.max(np.where(stands, need, 0.0), axis=1), 2 * round(width) + 1, mode="nearest")
+    return gaussian_filter1d(most, width, mode="nearest")
 
 
-def _notes(given: np.ndarray, raised: float, strings: Puppet, stands: np.ndarray) -> tuple[str, ...]:
+def _notes(given: np.ndarray, raised: float, swayed: float, strings: Puppet, stands: np.ndarray) -> tuple[str, ...]:
     notes = []
     speed = float(np.linalg.norm(given))
     if speed > 0:
         notes.append(f"Standing feet slid together, so the body was given {speed:.2f} ℓ/s over the ground.")
     if abs(raised) > 0.005:
         notes.append(f"The motion was {'raised' if raised > 0 else 'lowered'} by {abs(raised):.3f} ℓ onto the ground.")
+    if swayed > 0.005:
+        notes.append(f"The body was shifted by up to {swayed:.3f} ℓ over its feet to keep its balance.")
     if not strings.feet:
         notes.append("The rig has no legs, so no feet could be held in place.")
     elif not stands.any():
