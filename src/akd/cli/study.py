@@ -9,6 +9,10 @@ import tyro
 from akd.cli.console import PLAIN, console
 
 Name = Literal["creatures", "rigs", "ablations", "estimators", "cost", "controls", "profile"]
+FURTHER = {"alternation", "strides Hz", "float ℓ", "deepest ℓ", "jerk / own", "stretch", "amount"}
+"""Columns that a narrow screen does without …"""
+WIDE = 150
+"""… and the width from which it is not narrow [letters]."""
 
 
 def study(
@@ -68,16 +72,23 @@ def study(
 
 
 def _print_tables(folder: Path) -> None:
+    """What fits on the screen; the file has all columns."""
+    from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
     from akd.study.study import tables
 
+    screen = console()
     for title, lines in tables(folder).items():
-        if lines:
-            table = Table(*lines[0], title=title)
-            for line in lines:
-                table.add_row(*line.values())
-            console().print(table)
+        if not lines:
+            continue
+        shown = [name for name in lines[0] if name not in FURTHER or screen.width >= WIDE]
+        table = Table(title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+        for name in shown:
+            table.add_column(name, overflow="fold")
+        for line in lines:
+            table.add_row(*(line[name] for name in shown))
+        screen.print(table)
 
 
 def _profile(prior: str, recipe: object) -> None:

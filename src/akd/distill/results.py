@@ -28,7 +28,7 @@ from akd.render.preview import PreviewSettings, preview_frames
 from akd.rig import Rig
 
 STRIP_FRAMES = 8
-STRIP = PreviewSettings(width=200, height=160, view=View(55.0, 14.0, 0.82))
+STRIP = PreviewSettings(width=200, height=160, view=View(55.0, 14.0, 0.95))
 FILM = PreviewSettings(width=640, height=480)
 
 

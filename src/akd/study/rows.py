@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from akd.measure.wording import metric_text
+
 Row = dict[str, Any]
 
 COLUMNS = {
@@ -82,7 +84,7 @@ def markdown(lines: Sequence[dict[str, str]]) -> str:
 
 def _median(values: list[float | None]) -> str:
     known = [value for value in values if value is not None]
-    return f"{np.median(known):.2g}" if known else "–"
+    return metric_text(round(float(np.median(known)), 3)) if known else "–"
 
 
 def _often(failures: list[str], count: int) -> str:
