@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from akd.creatures.captions import gerund
+from akd.distill.estimators import ESTIMATORS
 from akd.distill.recipe import PAPER, Recipe
 from akd.measure.success import Wish
 from akd.prior.clips import FIRST_HELD_OUT_SEED
@@ -20,7 +21,6 @@ RIGS = {
     "woman": "q_woman/Smooth_Female_Casual.glb",
 }  # fmt: skip
 """Rigs that others made, by what a sentence calls them; files below the folder of assets."""
-ESTIMATORS = ("sds", "csd", "dds")
 CURVES = ("fourier", "spline", "frames")
 
 
