@@ -141,8 +141,9 @@ def test_kill_nine(unbroken: Path, tmp_path: Path) -> None:
         "    return step(run)\n"
         "t.Distillation.step = dies\n"
         "t.several.read_character = lambda job: t.stick_person()\n"
-        "t.run_to_end(t.Path(sys.argv[1]))"
+        "t.resume_runs(t.Path(sys.argv[1]), t.Watch(), prior=t.closed_prior())"
     )
+    RunFolder(tmp_path / "run").begin(RunFolder(unbroken).job())
     root = Path(__file__).resolve().parents[1]
     ended = subprocess.run([sys.executable, "-c", script, tmp_path / "run"], cwd=root, env={**os.environ, "OMP_NUM_THREADS": "1"})
     assert ended.returncode == -signal.SIGKILL
