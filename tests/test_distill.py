@@ -9,9 +9,9 @@ from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
 from akd.distill.curves import Fourier, Frames, Spline
 from akd.distill.dance import Dance, channel_reach
-from akd.distill.estimators import Question, csd, dds, draw_noise, sds
+from akd.distill.estimators import Question, csd, dds, draw_noise, lively, sds
 from akd.distill.loop import Distillation, Task, as_seen, distill, start_dance
-from akd.distill.objective import Footing, ground_depth, settle, slip, smoothness, steps
+from akd.distill.objective import Footing, ground_depth, lift, settle, settle_speed, slip, smoothness, steps
 from akd.distill.prompts import expand, still, subject
 from akd.distill.recipe import PAPER, Recipe
 from akd.distill.soft_film import film_softly
@@ -78,7 +78,7 @@ def test_the_start_is_rest_at_constant_speed_and_knows_no_sentence() -> None:
     for a, b in zip(walk.parameters(), run.parameters(), strict=True):
         assert torch.equal(a, b)
     motion = walk.motion(9, 8.0)
-    assert motion.pose.angles.abs().max() < 0.1
+    assert motion.pose.angles.abs().max() < 0.2
     forward = motion.pose.root_position[:, 0].diff()
     torch.testing.assert_close(forward, torch.full((8,), float(walk.speed) / 8), rtol=0.05, atol=0.01)
 
@@ -113,6 +113,16 @@ def test_one_look_blurs_and_several_choose() -> None:
     assert 0.4 < often.std() < 0.6
 
 
+def test_a_lively_score_does_not_calm() -> None:
+    """A guess that is the clip but weaker asks for no weaker motion; plain score distillation does."""
+    z = torch.randn(1, 2, 3, 4, 4, generator=seeded(2))
+    z -= z.mean(2, keepdim=True)
+    noise, t = draw_noise((2, 3, 4, 4), 64, (0.5, 0.5), seeded(3))
+    ask = Question(noise, t, {}, {}, 1.0)
+    prior = GaussianPrior(torch.zeros_like(z), 0.7)
+    assert lively(prior, z, ask).norm() < 1e-3 * z.norm() < 0.1 * sds(prior, z, ask).norm()
+
+
 def test_differences_of_scores_cancel_where_there_is_nothing_to_say() -> None:
     mean = torch.randn(1, 2, 3, 4, 4, generator=seeded(1))
     prior, z = GaussianPrior(mean, 0.5), torch.randn(1, 2, 3, 4, 4, generator=seeded(2))
@@ -142,9 +152,12 @@ def test_a_standing_foot_rests_and_a_moving_one_slips() -> None:
     footing = Footing.of(rig)
     walk = gait_motion(rig, "walk", fps=30.0, frames=40)
     posed = forward_kinematics(rig.skeleton, walk.pose.to(torch.float32))
-    glide = replace(walk, pose=replace(walk.pose, root_position=walk.pose.root_position + torch.arange(40)[:, None] / 30))
+    ahead = torch.arange(40)[:, None] / 30 * torch.eye(3)[0]
+    glide = replace(walk, pose=replace(walk.pose, root_position=walk.pose.root_position + ahead))
     slides = forward_kinematics(rig.skeleton, glide.pose.to(torch.float32))
-    assert slip(steps(footing, posed, 30.0)) < 0.2 * slip(steps(footing, slides, 30.0))
+    speed = 30 * float(walk.pose.root_position[:, 0].diff().mean())
+    assert slip(steps(footing, posed, 30.0, speed)) < 0.2 * slip(steps(footing, slides, 30.0, speed + 1))
+    assert lift(steps(footing, posed, 30.0, speed)) < 0.02**2
     assert ground_depth(footing, posed) < 1e-3
     assert smoothness(walk.pose) > 0
 
@@ -155,7 +168,9 @@ def test_speed_and_height_follow_the_feet() -> None:
     dance.height += 0.02
     for _ in range(60):
         motion = dance.motion(9, 8.0)
-        settle(dance, steps(Footing.of(rig), forward_kinematics(rig.skeleton, motion.pose), 8.0), 0.2)
+        feet = steps(Footing.of(rig), forward_kinematics(rig.skeleton, motion.pose), 8.0, float(dance.speed))
+        settle(dance, feet, 0.2)
+        settle_speed(dance, feet, 0.2)
     assert abs(float(dance.speed)) < 0.05  # legs that do not move belong to a body that stands
     assert abs(float(dance.height)) < 0.01
 
@@ -178,8 +193,8 @@ def test_a_prior_that_knows_one_clip_leads_to_its_motion(curves: str) -> None:
     skinned = skinned_splats(rig)
     prior = GaussianPrior(torch.zeros(1, 3, 9, 16, 16))
     recipe = Recipe(
-        iterations=40, draws=1, learning_rate=0.12, curves=curves, footing=0.0, restraint=0.0, smooth=0.0, ground=0.0,  # type: ignore[arg-type]
-        strides_per_film=0.7,
+        iterations=40, draws=1, estimator="sds", learning_rate=0.25, curves=curves,  # type: ignore[arg-type]
+        footing=0.0, restraint=0.0, smooth=0.0, ground=0.0, strides_per_film=0.7,
     )  # fmt: skip
     task = Task(rig, skinned, prior, "", "", recipe, 1.0)
     rate = task.fps
@@ -189,7 +204,7 @@ def test_a_prior_that_knows_one_clip_leads_to_its_motion(curves: str) -> None:
         prior.mean = prior.encode(film(rig.skeleton, true, skinned, SMALL)[None])
     errors: list[float] = []
     distill(task, lambda run, numbers: errors.append(numbers["score"]))
-    assert errors[-1] < 0.75 * errors[0]
+    assert errors[-1] < 0.8 * errors[0]
 
 
 def test_same_seed_same_motion() -> None:

@@ -14,6 +14,8 @@ from torch import Tensor, nn
 
 Times = Float[Tensor, " time"]
 Basis = Float[Tensor, "time coefficient"]
+LEANING = 0.3
+"""How much a coefficient of a loop's mean counts beside one of its waves: bodies swing about rest."""
 CurveKind = Literal["fourier", "spline", "frames"]
 
 
@@ -56,7 +58,7 @@ class Fourier(Curves):
         orders = range(1, (self.coefficients.shape[0] + 1) // 2)
         # Fine wiggles are made of small coefficients: a step of the optimiser should not shake the body.
         waves = [wave(order * phase) / order for order in orders for wave in (torch.cos, torch.sin)]
-        return torch.stack((torch.ones_like(times), *waves), -1)
+        return torch.stack((torch.full_like(times, LEANING), *waves), -1)
 
 
 class Spline(Curves):

@@ -5,7 +5,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from akd.distill.curves import Curves, Times
+from akd.distill.curves import Curves, Fourier, Times
 from akd.motion import Motion
 from akd.pose import Pose
 from akd.rotations import rotation_vector_to_quaternion
@@ -13,12 +13,20 @@ from akd.skeleton import Skeleton
 
 JOINT_REACH = 0.5
 """How far one unit of a coefficient turns a joint about its most useful axis [rad]."""
+TRUNK_REACH = 0.1
+"""The same for joints of no limb: a bending spine swings two legs alike, and so hides that they should take turns."""
 ROOT_REACH = (0.05, 0.1, 0.05, 0.1, 0.1, 0.1)
 """The same for the root: place [ℓ], turn [rad]."""
 SIDEWAYS = 0.3
 """A turn that moves a limb sideways counts this much of one that moves it fore and aft or up and down …"""
 LEAST = 0.1
 """… and one that only twists it, this much."""
+
+
+LAG = 0.25
+"""By how much of a round the right side follows the left at first: as near to both together as to both in turn."""
+OWN_WAY = 0.3
+"""How much of its own the right side does."""
 
 
 class Dance(nn.Module):
@@ -29,6 +37,9 @@ class Dance(nn.Module):
     height: Tensor
     """How far the root is raised [ℓ], so that the lowest step is on the ground."""
 
+    lag: nn.Parameter
+    """By how much of a round a loop's right side follows its left: animals hop or take turns, but both sides do the same."""
+
     def __init__(self, skeleton: Skeleton, curves: Curves, speed: float) -> None:
         super().__init__()
         self.skeleton = skeleton
@@ -36,15 +47,27 @@ class Dance(nn.Module):
         self.register_buffer("speed", torch.tensor(float(speed)))
         self.register_buffer("height", torch.tensor(0.0))
         self.rest = torch.as_tensor(skeleton.positions[0], dtype=torch.float32)
+        self.lag = nn.Parameter(torch.tensor(LAG))
+        self.pairs = paired_channels(skeleton)
         self.reach = torch.as_tensor(channel_reach(skeleton), dtype=torch.float32)
 
     def pose(self, times: Times) -> Pose:
         """Where everything is at these times [s]."""
         values = self.reach * self.curves(times)
+        if isinstance(self.curves, Fourier):
+            values = self._two_sided(values, times, self.curves)
         carried = torch.stack((self.speed * times, self.height.expand_as(times), torch.zeros_like(times)), -1)
         angles = values[:, 6:].unflatten(1, (-1, 3))
         angles = torch.cat((torch.zeros_like(angles[:, :1]), angles), 1)
         return Pose(self.rest + carried + values[:, :3], rotation_vector_to_quaternion(values[:, 3:6]), angles)
+
+    def _two_sided(self, values: Float[Tensor, "time channel"], times: Times, curves: Fourier) -> Float[Tensor, "time channel"]:
+        """What the right side does: what the left did ``lag`` of a round before, mirrored, and a little of its own."""
+        left, right, sign = self.pairs
+        before = self.reach * curves(times - self.lag / curves.log_frequency.exp())
+        values = values.clone()
+        values[:, right] = sign * before[:, left] + OWN_WAY * values[:, right]
+        return values
 
     def motion(self, frames: int, fps: float, start: float = 0.0) -> Motion:
         """So many frames from a time on [s]."""
@@ -64,7 +87,21 @@ def channel_reach(skeleton: Skeleton) -> Float[np.ndarray, " channel"]:
     outward = limb_direction(skeleton)
     moved = np.cross(skeleton.frames.transpose(0, 2, 1), outward[:, None])
     use = np.linalg.norm(moved * (1.0, 1.0, SIDEWAYS), axis=-1)
-    return np.concatenate((ROOT_REACH, JOINT_REACH * np.maximum(use[1:], LEAST).ravel()))
+    limbs = [joint for limb in skeleton.limbs if limb.kind in ("leg", "arm", "wing") for joint in limb.joints]
+    most = np.full(len(use), TRUNK_REACH)
+    most[limbs] = JOINT_REACH
+    return np.concatenate((ROOT_REACH, (most[:, None] * np.maximum(use, LEAST))[1:].ravel()))
+
+
+def paired_channels(skeleton: Skeleton) -> tuple[Tensor, Tensor, Tensor]:
+    """Channels of the left side, those of the right side that mirror them, and the sign with which they do."""
+    joints = np.arange(len(skeleton.names))
+    left = joints[(skeleton.mirror != joints) & (skeleton.positions[:, 2] < skeleton.positions[skeleton.mirror, 2])]
+    right = skeleton.mirror[left]
+    change = skeleton.frames[right].transpose(0, 2, 1) @ np.diag((1.0, 1.0, -1.0)) @ skeleton.frames[left]
+    sign = -np.sign(np.diagonal(change, axis1=1, axis2=2))  # turns are turned about by a mirror
+    channels = [torch.as_tensor((6 + 3 * (side[:, None] - 1) + np.arange(3)).ravel()) for side in (left, right)]
+    return channels[0], channels[1], torch.as_tensor(sign.ravel(), dtype=torch.float32)
 
 
 def limb_direction(skeleton: Skeleton) -> Float[np.ndarray, "joint 3"]:

@@ -15,7 +15,7 @@ from akd.prior.family import Text
 from akd.prior.prior import VideoPrior, add_noise
 from akd.prior.schedule import Latents
 
-Estimator = Literal["sds", "csd", "dds"]
+Estimator = Literal["sds", "csd", "dds", "lively"]
 
 
 class Question(NamedTuple):
@@ -58,9 +58,24 @@ def csd(prior: VideoPrior, z: Latents, ask: Question) -> Latents:
     return ask.guidance * (unwanted - wanted).mean(0, keepdim=True)
 
 
+@torch.no_grad()
+def lively(prior: VideoPrior, z: Latents, ask: Question) -> Latents:
+    """Score distillation that does not calm: what the wanted sentence changes, and the guess as lively as the clip itself.
+
+    Under strong noise the guess is a mean over all that may be, so it moves less than the clip, even a perfect one. Followed as
+    it is, it stills every motion, and guidance that outweighs this also outweighs what the guess knows about the motion's shape.
+    """
+    z_t = add_noise(z.expand_as(ask.noise), ask.noise, prior.schedule.level(ask.t))
+    wanted, unwanted = (prior.denoise(z_t, ask.t, text).clean.mean(0, keepdim=True) for text in (ask.wanted, ask.unwanted))
+    still = wanted.mean(2, keepdim=True)
+    change, own = wanted - still, z - z.mean(2, keepdim=True)
+    belief = still + own.norm() / change.norm().clamp(min=1e-9) * change
+    return z - belief + (ask.guidance - 1) * (unwanted - wanted)
+
+
 def dds(prior: VideoPrior, z: Latents, ask: Question, still: Latents) -> Latents:
     """Delta denoising: what is wrong with the clip but not with the same character at rest, under the same noise."""
     return sds(prior, z, ask) - sds(prior, still, ask._replace(wanted=ask.unwanted, guidance=1.0))
 
 
-ESTIMATORS: dict[str, Callable[..., Latents]] = {"sds": sds, "csd": csd, "dds": dds}
+ESTIMATORS: dict[str, Callable[..., Latents]] = {"sds": sds, "csd": csd, "dds": dds, "lively": lively}

@@ -10,7 +10,7 @@ from torch import Tensor
 from akd.distill.curves import Curves, Fourier, Frames, Spline
 from akd.distill.dance import Dance, channel_reach
 from akd.distill.estimators import ESTIMATORS, Question, draw_noise
-from akd.distill.objective import Footing, ground_depth, settle, slip, smoothness, steps
+from akd.distill.objective import STANCE, Footing, ground_depth, lift, settle, settle_speed, slip, smoothness, steps
 from akd.distill.recipe import PAPER_LATENTS, Recipe
 from akd.distill.soft_film import film_softly
 from akd.errors import AkdError
@@ -23,8 +23,10 @@ from akd.rig import Rig
 from akd.skeleton import forward_kinematics
 from akd.splats import SkinnedSplats
 
-SPREAD = 0.01
-"""Size of the random coefficients that a motion starts from [rad]."""
+SPREAD = 0.1
+"""Size of the random coefficients that a loop starts from: enough for the prior to see what swings before what."""
+ROUGHNESS = 0.01
+"""The same for motions that are no loops: larger ones would shake."""
 SETTLE = 0.1
 """Share by which speed and height follow the feet in one iteration."""
 
@@ -124,10 +126,13 @@ class Distillation:
             "smooth": recipe.smooth * smoothness(motion.pose),
             "ground": recipe.ground * ground_depth(self.footing, posed),
         }
-        if recipe.footing and len(self.footing.points) and self.iteration >= recipe.footing_from * recipe.iterations:
-            feet = steps(self.footing, posed, motion.fps)
-            terms["slip"] = recipe.footing * slip(feet) * self.task.rig.leg_metres / 9.81
+        if recipe.footing and len(self.footing.points):
+            feet = steps(self.footing, posed, motion.fps, float(self.dance.speed))
             settle(self.dance, feet, SETTLE)
+            if self.iteration >= recipe.footing_from * recipe.iterations:
+                terms["slip"] = recipe.footing * slip(feet) * self.task.rig.leg_metres / 9.81
+                terms["lift"] = recipe.footing * lift(feet) / STANCE**2 / 10
+                settle_speed(self.dance, feet, SETTLE)
         return terms
 
 
@@ -141,9 +146,9 @@ def start_dance(task: Task) -> Dance:
         frequency = recipe.strides_per_film / film_seconds
         curves = Fourier(channels, frequency, film_seconds / 2, spread=SPREAD, randomness=randomness)
     elif recipe.curves == "spline":
-        curves = Spline(channels, task.seconds, knots_per_second=task.fps / 2, spread=SPREAD, randomness=randomness)
+        curves = Spline(channels, task.seconds, knots_per_second=task.fps / 2, spread=ROUGHNESS, randomness=randomness)
     else:
-        curves = Frames(channels, round(task.seconds * task.fps) + 1, task.fps, spread=SPREAD, randomness=randomness)
+        curves = Frames(channels, round(task.seconds * task.fps) + 1, task.fps, spread=ROUGHNESS, randomness=randomness)
     return Dance(task.rig.skeleton, curves, recipe.speed * (9.81 / task.rig.leg_metres) ** 0.5)
 
 

@@ -15,7 +15,9 @@ from akd.rig import Rig
 from akd.skeleton import Posed, Skeleton
 from akd.skinning import skin_points
 
-STANCE = 0.05
+DOWN = 0.4
+"""Share of the time for which at least a foot is on the ground: less than in any gait but a gallop's or a jump's."""
+STANCE = 0.1
 """Feet this low stand rather than swing [ℓ], softly."""
 SOLE_POINTS = 12
 """Most vertices of a sole that are followed."""
@@ -68,12 +70,15 @@ class Steps(NamedTuple):
     """How much a foot stands rather than swings, 0 to 1; without gradient: lifting a foot must not pay because it slips."""
 
 
-def steps(footing: Footing, posed: Posed, fps: float) -> Steps:
-    """Which feet stand, and how they move."""
+def steps(footing: Footing, posed: Posed, fps: float, speed: float) -> Steps:
+    """Which feet stand, and how they move. Feet stand that are low and stay behind the body: others are on their way forward."""
     soles = footing.soles(posed)
     height = soles[..., 1].amin(-1)
+    velocity = fps * soles.mean(2)[..., (0, 2)].diff(dim=0)
+    along = velocity[..., 0].detach() - speed
+    behind = torch.sigmoid(-4 * along / along.square().mean().sqrt().clamp(min=1e-3))
     low = torch.exp(-(height.detach().clamp(min=0) / STANCE).square())
-    return Steps(height, fps * soles.mean(2)[..., (0, 2)].diff(dim=0), low[1:] * low[:-1])
+    return Steps(height, velocity, behind * low[1:] * low[:-1])
 
 
 def slip(feet: Steps) -> Float[Tensor, ""]:
@@ -81,9 +86,19 @@ def slip(feet: Steps) -> Float[Tensor, ""]:
     return (feet.stands * feet.velocity.square().sum(-1)).mean()
 
 
+def lift(feet: Steps) -> Float[Tensor, ""]:
+    """Mean square height of feet that stand [ℓ²]."""
+    return (feet.stands * feet.height[1:].square()).mean()
+
+
 @torch.no_grad()
 def settle(dance: Dance, feet: Steps, share: float) -> None:
-    """Bring speed and height, which no picture shows, nearer to what the feet say: standing feet rest, the lowest one touches."""
+    """Bring the height, which no picture shows, nearer to what the feet say: a foot is down for most of the time."""
+    dance.height -= share * feet.height.amin(-1).quantile(DOWN)
+
+
+@torch.no_grad()
+def settle_speed(dance: Dance, feet: Steps, share: float) -> None:
+    """The same for the speed: standing feet rest."""
     along = feet.velocity[..., 0]
     dance.speed -= share * (feet.stands * along).sum() / feet.stands.sum().clamp(min=1.0)
-    dance.height -= share * feet.height.min()

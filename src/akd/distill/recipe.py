@@ -16,33 +16,33 @@ PAPER_LATENTS = 1_123_200
 class Recipe:
     """How a motion is distilled. The weights of the terms stand beside a sum over latents of the paper's film."""
 
-    iterations: int = 150
+    iterations: int = 80
     curves: CurveKind = "fourier"
-    estimator: Estimator = "sds"
+    estimator: Estimator = "lively"
     draws: int = 8
     """Noises per picture: the prior's network costs less than film and encoder."""
     look_ahead: int = 1
     """Steps in which noise is removed before the prior is believed: one blurs all that may be, several choose."""
     steps_each: int = 1
     """Steps of the motion towards what the prior believes, before it is asked again."""
-    guidance: float = 5.0
+    guidance: float = 6.0
     learning_rate: float = 0.03
-    t_start: tuple[float, float] = (0.85, 0.95)
+    t_start: tuple[float, float] = (0.8, 0.9)
     """Range of noise at the first iteration …"""
-    t_end: tuple[float, float] = (0.35, 0.45)
+    t_end: tuple[float, float] = (0.6, 0.7)
     """… and at ``t_settled`` of the iterations and from then on; in between it moves steadily."""
     t_settled: float = 1.0
     smooth: float = 2e5
     """Weight of the second differences of Θ."""
     ground: float = 1e7
     """Weight of the depth of the bones' cuboids in the ground."""
-    footing: float = 3e4
-    """Weight of the slip of feet that stand (see ``objective.slip``); with 0, speed and height stay as they were, too."""
-    footing_from: float = 0.6
+    footing: float = 1e5
+    """Weight of the slip and lift of feet that stand (see ``objective.steps``); with 0, speed and height stay, too."""
+    footing_from: float = 0.5
     """Share of the iterations after which feet count: before, a body that glides over the ground asks for legs that move."""
     restraint: float = 100.0
     """Weight of the distance from rest: what the prior does not ask for stays still."""
-    strides_per_film: float = 2.0
+    strides_per_film: float = 1.4
     """Stride frequency at the start, in rounds per film, the same for every sentence."""
     speed: float = 0.5
     """Speed at the start, the same for every sentence [√(g ℓ)]: at 1 a walk cannot be faster."""
