@@ -20,7 +20,7 @@ QUICK = TrackSettings(window_iterations=10, whole_iterations=1, crutch=False)
 FRAMES = 31
 
 
-@pytest.mark.parametrize("plan", ["dog", "human", "spider"])
+@pytest.mark.parametrize("plan", ["dog", "human"])
 def test_a_tracked_walk_stays_upright_and_near_ours_for_a_second(plan: str):
     rig = creature(plan, 0)
     motion = repeat(gait_motion(rig, "walk"), 4)

@@ -98,7 +98,7 @@ def close_gaps(
     The foot that left stays for half of the gap, and the one that lands is there for the other half.
     """
     out, rise = stands.copy(), np.gradient(height) * fps
-    for start, end in stretches(~stands.any(1)):
+    for start, end in stretches(~np.asarray(stands.any(axis=1))):
         before, after = max(start - 1, 0), min(end, len(stands) - 1)
         if (rise[after] - rise[before]) * fps < -FALLS * gravity * (after - before):
             continue

@@ -18,7 +18,7 @@ class TrackSettings:
     """Steps of Adam on all windows side by side."""
     follow_iterations: int = 1
     """Steps of Gauss–Newton at every frame of the second stage; 0 leaves it out."""
-    whole_iterations: int = 25
+    whole_iterations: int = 60
     """Steps of Adam on the whole clip."""
     rate: float = 0.02
     """Learning rate for windows of four frames [rad]; longer ones take smaller steps, with the root of their length."""
@@ -40,8 +40,8 @@ class TrackSettings:
     """Try once more with the virtual upright torque if the body falls without it."""
     target: TargetSettings = field(default_factory=TargetSettings)
     """How the target is mended before."""
-    physics: PhysicsSettings = field(default_factory=lambda: PhysicsSettings(ground_stiffness=1000.0))
-    """A firm ground, so that feet do not sink in where they land."""
+    physics: PhysicsSettings = field(default_factory=lambda: PhysicsSettings(ground_stiffness=1000.0, clip=30.0))
+    """A firm ground, so that feet do not sink in where they land; and a clip that suits a sum over all bones."""
 
     def __post_init__(self) -> None:
         if self.window < 1 or self.whole_iterations < 1:
