@@ -43,7 +43,7 @@ def test_a_good_gait_stays_as_it_is(walker):
     rig, motion = walker
     target = prepare(rig, motion, TargetSettings(balance=False))
     here, there = (trace(rig, m).joints for m in (motion, target.motion))
-    assert np.abs(here - there).max() < 0.1
+    assert np.abs(here - there).max() < 0.15
     assert np.linalg.norm(here - there, axis=-1).mean() < 0.008
     assert not target.travel.any()
     assert target.loops

@@ -31,7 +31,7 @@ CLEARANCE = 0.045
 """Feet that swing forward are carried at least this high, clear of what counts as contact [ℓ]."""
 STEP = 0.1
 """Two prints farther apart than this have a swing between them [ℓ]."""
-RISE, LEAVE = 0.25, 0.4
+RISE, LEAVE = 0.2, 0.5
 """Share of a swing in which a foot rises to its clearance, and in which it catches up with its path; the same at its end."""
 
 Seen = Float[np.ndarray, "frame foot 2"]
