@@ -1,4 +1,4 @@
-# make demo: environment + a character that moves.  make test: environment + lint, types, tests.  make bench: measurements.
+# make demo: environment + a sentence becomes a character that moves.  make test: environment + lint, types, tests.  make bench: measurements.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -13,7 +13,7 @@ $(READY): pyproject.toml constraints.txt
 	touch $@
 
 demo: $(READY)
-	$(BIN)/akd demo
+	$(BIN)/akd animate "a person walking" --loop --out runs/demo --force
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -25,7 +25,7 @@ LEAST = 0.1
 
 LAG = 0.25
 """By how much of a round the right side follows the left at first: as near to both together as to both in turn."""
-OWN_WAY = 0.3
+OWN_WAY = 0.15
 """How much of its own the right side does."""
 
 

@@ -128,9 +128,20 @@ def make_task(job: Job, prior: VideoPrior, rig: Rig) -> Task:
     return replace(task, seconds=max(job.seconds, (prior.film.frames - 1) / task.fps))
 
 
+def finished(job: Job, task: Task, dance: Dance) -> Motion:
+    """The clip with its standing feet held in place, by kinematics alone."""
+    motion = clip(job, task, dance)
+    if not job.recipe.plant or not any(len(sole) for sole in task.rig.soles):
+        return motion
+    from akd.physics.target import TargetSettings, prepare
+
+    planted = prepare(task.rig, motion, TargetSettings(balance=False)).motion
+    return replace(planted, pose=planted.pose.to(motion.pose.angles.dtype))
+
+
 @torch.no_grad()
 def clip(job: Job, task: Task, dance: Dance) -> Motion:
-    """The motion to be written."""
+    """The motion as it was found, at the rate of what is written."""
     curves = dance.curves
     if job.loop and isinstance(curves, Fourier):
         seconds = max(round(job.seconds / curves.period), 1) * curves.period

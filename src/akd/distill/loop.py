@@ -131,7 +131,7 @@ class Distillation:
             settle(self.dance, feet, SETTLE)
             if self.iteration >= recipe.footing_from * recipe.iterations:
                 terms["slip"] = recipe.footing * slip(feet) * self.task.rig.leg_metres / 9.81
-                terms["lift"] = recipe.footing * lift(feet) / STANCE**2 / 10
+                terms["lift"] = recipe.footing * lift(feet) / STANCE**2
                 settle_speed(self.dance, feet, SETTLE)
         return terms
 

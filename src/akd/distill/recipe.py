@@ -16,7 +16,7 @@ PAPER_LATENTS = 1_123_200
 class Recipe:
     """How a motion is distilled. The weights of the terms stand beside a sum over latents of the paper's film."""
 
-    iterations: int = 80
+    iterations: int = 90
     curves: CurveKind = "fourier"
     estimator: Estimator = "lively"
     draws: int = 8
@@ -25,7 +25,7 @@ class Recipe:
     """Steps in which noise is removed before the prior is believed: one blurs all that may be, several choose."""
     steps_each: int = 1
     """Steps of the motion towards what the prior believes, before it is asked again."""
-    guidance: float = 6.0
+    guidance: float = 3.5
     learning_rate: float = 0.03
     t_start: tuple[float, float] = (0.8, 0.9)
     """Range of noise at the first iteration …"""
@@ -38,8 +38,10 @@ class Recipe:
     """Weight of the depth of the bones' cuboids in the ground."""
     footing: float = 1e5
     """Weight of the slip and lift of feet that stand (see ``objective.steps``); with 0, speed and height stay, too."""
-    footing_from: float = 0.5
+    footing_from: float = 0.3
     """Share of the iterations after which feet count: before, a body that glides over the ground asks for legs that move."""
+    plant: bool = True
+    """Hold standing feet in place when all iterations are over."""
     restraint: float = 100.0
     """Weight of the distance from rest: what the prior does not ask for stays still."""
     strides_per_film: float = 1.4
@@ -61,7 +63,7 @@ class Recipe:
 DEFAULT = Recipe()
 PAPER = Recipe(
     iterations=10_000, curves="frames", estimator="sds", draws=1, guidance=100.0, learning_rate=0.01, t_start=(0.02, 0.98),
-    t_end=(0.02, 0.5), t_settled=0.5, footing=0.0,
+    t_end=(0.02, 0.5), t_settled=0.5, footing=0.0, plant=False,
 )  # fmt: skip
 """The paper's; it does not publish a learning rate."""
 RECIPES: dict[str, Recipe] = {"default": DEFAULT, "paper": PAPER}

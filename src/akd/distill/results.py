@@ -9,7 +9,7 @@ from PIL import Image
 
 from akd.assets import save_animation
 from akd.distill.dance import Dance
-from akd.distill.job import Job, clip
+from akd.distill.job import Job, finished
 from akd.distill.loop import Task
 from akd.distill.run import RunFolder, versions, write_json
 from akd.distill.watch import Watch
@@ -34,7 +34,7 @@ FILM = PreviewSettings(width=640, height=480)
 
 def write_results(folder: RunFolder, job: Job, task: Task, dance: Dance, watch: Watch) -> Evaluation:
     """Write everything; ``result.json`` comes last and says that the run is complete."""
-    rig, motion = task.rig, clip(job, task, dance)
+    rig, motion = task.rig, finished(job, task, dance)
     watch.stage("measuring")
     measured = evaluate(rig, motion, from_file=False)
     write_motion(folder["motion.npz"], rig.skeleton, motion)

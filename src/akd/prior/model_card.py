@@ -16,7 +16,7 @@ was made to tell whether a character *moves* like the sentence says, and for not
 **Data.** Clips of procedural creatures from akd itself: all body plans except bear and ostrich, individuals with seeds below
 10,000, all gaits and actions, standing still too; 17 frames of 64 × 64 pixels in the marker look (neutral body, every limb in
 a colour of its own), seen from the front right, 15 % without ground. Time is the body's own: frames per second are
-8 · √(0.9 m / leg length), so that a walking stride is about eight frames whatever the size. Captions are generated. No
+12 · √(0.9 m / leg length), so that a walking stride is about twelve frames whatever the size. Captions are generated. No
 pictures or videos made by others were used.
 
 **Training.** The encoder is the best linear code of the clips, in closed form. Transformer and text encoder are trained on

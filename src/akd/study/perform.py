@@ -9,7 +9,7 @@ from typing import Any
 
 from akd.distill.animate import one_sentence
 from akd.distill.checkpoint import load_checkpoint, save_checkpoint
-from akd.distill.job import CLIP_FPS, Job, clip, make_task
+from akd.distill.job import CLIP_FPS, Job, finished, make_task
 from akd.distill.loop import Distillation, Task
 from akd.distill.results import strip_picture
 from akd.distill.run import RunFolder
@@ -88,7 +88,7 @@ def perform(cell: Cell, lab: Lab, watch: Watch) -> Row:
         folder.forget_log_from(run.iteration)
         while run.iteration < cell.iterations:
             _iterate(cell, job, run, own_jerk, folder, watch)
-        motion = clip(job, task, run.dance)
+        motion = finished(job, task, run.dance)
         strip_picture(rig, motion).save(folder["strip.png"])
         measured = evaluate(rig, motion, from_file=False)
     return row_of(cell, measured, own_jerk, folder.log())
@@ -147,7 +147,7 @@ def _iterate(cell: Cell, job: Job, run: Distillation, own_jerk: float | None, fo
     entry: dict[str, Any] = {"iteration": run.iteration - 1, **numbers, **work, "seconds": time.perf_counter() - begun}
     measured = None
     if run.iteration % LOOK_EVERY == 0:
-        measured = evaluate(run.task.rig, clip(job, run.task, run.dance), from_file=False)
+        measured = evaluate(run.task.rig, finished(job, run.task, run.dance), from_file=False)
         tested: Success = success(measured, cell.wish, own_jerk)
         entry |= {"success": tested.passed, "failures": list(tested.failures)}
     folder.append_log(entry)
