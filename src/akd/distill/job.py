@@ -23,6 +23,8 @@ CLIP_FPS = 30.0
 """Frames per second of the clips that are written, whatever rate the prior watches at."""
 SMALL = {"a", "an", "the", "is", "of", "and"}
 """Words that a name does without."""
+DEEPEST = 0.1
+"""If the body would have to sink by more than this for its feet to stay where they stand [ℓ], they rather slide."""
 LONGEST = 60.0
 """Clips are at most this long [s]; the prior sees about a second at a time."""
 
@@ -129,13 +131,15 @@ def make_task(job: Job, prior: VideoPrior, rig: Rig) -> Task:
 
 
 def finished(job: Job, task: Task, dance: Dance) -> Motion:
-    """The clip with its standing feet held in place, by kinematics alone."""
+    """The clip with its standing feet held in place, by kinematics alone, if the legs are long enough for that."""
     motion = clip(job, task, dance)
     if not job.recipe.plant or not any(len(sole) for sole in task.rig.soles):
         return motion
     from akd.physics.target import TargetSettings, prepare
 
     planted = prepare(task.rig, motion, TargetSettings(balance=False)).motion
+    if (motion.pose.root_position - planted.pose.root_position)[:, 1].max() > DEEPEST:
+        return motion
     return replace(planted, pose=planted.pose.to(motion.pose.angles.dtype))
 
 
