@@ -13,7 +13,7 @@ $(READY): pyproject.toml constraints.txt
 	touch $@
 
 demo: $(READY)
-	$(BIN)/akd animate "a person walking" --loop --out runs/demo --force
+	$(BIN)/akd animate "a brown dog walking" --loop --out runs/demo --force
 
 lint: $(READY)
 	$(BIN)/ruff check .
