@@ -83,6 +83,19 @@ def test_the_start_is_rest_at_constant_speed_and_knows_no_sentence() -> None:
     torch.testing.assert_close(forward, torch.full((8,), float(walk.speed) / 8), rtol=0.05, atol=0.01)
 
 
+def test_a_calmer_motion_swings_about_the_same_middle() -> None:
+    rig = creature("dog", 3)
+    curves = Fourier(len(channel_reach(rig.skeleton)), 1.0, 0.5, spread=0.3, randomness=seeded())
+    with torch.no_grad():
+        curves.coefficients[0] = 0.2
+    dance = Dance(rig.skeleton, curves, 2.0)
+    assert float(dance.calmer(0.5).speed) == 1.0
+    middle = dance.calmer(0.0).motion(1, 1.0).pose.angles
+    a, b = (dance.motion(20, 20.0).pose.angles - middle, dance.calmer(0.5).motion(20, 20.0).pose.angles - middle)
+    torch.testing.assert_close(b, a / 2, atol=1e-5, rtol=1e-4)
+    assert a.abs().max() > 0.01
+
+
 def test_joints_reach_where_animals_move() -> None:
     """A leg's swing fore and aft has more reach than its twist, whether the leg points down or aside."""
     for plan in ("dog", "spider"):

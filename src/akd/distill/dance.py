@@ -1,5 +1,7 @@
 """The unknown motion: curves for the root and for every joint's angles, and a speed."""
 
+import copy
+
 import numpy as np
 import torch
 from jaxtyping import Float
@@ -72,6 +74,17 @@ class Dance(nn.Module):
     def motion(self, frames: int, fps: float, start: float = 0.0) -> Motion:
         """So many frames from a time on [s]."""
         return Motion(self.pose(start + torch.arange(frames) / fps), fps)
+
+    @torch.no_grad()
+    def calmer(self, share: float) -> "Dance":
+        """The same motion with a share of its swing and speed."""
+        dance = copy.deepcopy(self)
+        own = self.curves.coefficients
+        # A loop's first row is its mean; elsewhere coefficients are values, and their mean is the motion's.
+        mean = torch.cat((own[:1], 0 * own[1:])) if isinstance(self.curves, Fourier) else own.mean(0, keepdim=True)
+        dance.curves.coefficients.copy_(mean + share * (own - mean))
+        dance.speed *= share
+        return dance
 
     def restraint(self) -> Float[Tensor, ""]:
         """How far from rest the motion is, in units of what joints do easily."""

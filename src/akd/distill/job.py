@@ -24,7 +24,9 @@ CLIP_FPS = 30.0
 SMALL = {"a", "an", "the", "is", "of", "and"}
 """Words that a name does without."""
 DEEPEST = 0.1
-"""If the body would have to sink by more than this for its feet to stay where they stand [ℓ], they rather slide."""
+"""If the body would have to sink by more than this for its feet to stay where they stand [ℓ], strides are shortened …"""
+STRIDES = (1.0, 0.8, 0.6, 0.45)
+"""… to these shares, one after the other; if none will do, feet slide."""
 LONGEST = 60.0
 """Clips are at most this long [s]; the prior sees about a second at a time."""
 
@@ -131,16 +133,18 @@ def make_task(job: Job, prior: VideoPrior, rig: Rig) -> Task:
 
 
 def finished(job: Job, task: Task, dance: Dance) -> Motion:
-    """The clip with its standing feet held in place, by kinematics alone, if the legs are long enough for that."""
+    """The clip with its standing feet held in place, by kinematics alone; strides too long for the legs become shorter."""
     motion = clip(job, task, dance)
     if not job.recipe.plant or not any(len(sole) for sole in task.rig.soles):
         return motion
     from akd.physics.target import TargetSettings, prepare
 
-    planted = prepare(task.rig, motion, TargetSettings(balance=False)).motion
-    if (motion.pose.root_position - planted.pose.root_position)[:, 1].max() > DEEPEST:
-        return motion
-    return replace(planted, pose=planted.pose.to(motion.pose.angles.dtype))
+    for share in STRIDES:
+        shorter = motion if share == 1.0 else clip(job, task, dance.calmer(share))
+        planted = prepare(task.rig, shorter, TargetSettings(balance=False)).motion
+        if (shorter.pose.root_position - planted.pose.root_position)[:, 1].max() <= DEEPEST:
+            return replace(planted, pose=planted.pose.to(motion.pose.angles.dtype))
+    return motion
 
 
 @torch.no_grad()
