@@ -24,7 +24,7 @@ from akd.rotations import (
     rotation_vector_to_quaternion,
     slerp,
 )
-from akd.skeleton import Skeleton, bone_turns, joint_rotations
+from akd.skeleton import Skeleton, bone_turns, joint_rotations, mirror_maps
 
 __all__ = [
     "Motion", "Pose", "blend", "close_loop", "crop", "from_joint_quaternions", "from_stage_rotations",
@@ -158,9 +158,8 @@ def mirror(skeleton: Skeleton, motion: Motion) -> Motion:
     """Left and right exchanged: seen in a mirror that stands on the character's symmetry plane."""
     pose = motion.pose
     flip = torch.diag(torch.tensor((1.0, 1.0, -1.0), dtype=pose.angles.dtype))
-    frames = torch.as_tensor(skeleton.frames, dtype=pose.angles.dtype)
     partner = torch.as_tensor(skeleton.mirror)
-    change = frames.transpose(-1, -2) @ flip @ frames[partner]
+    change = torch.as_tensor(mirror_maps(skeleton.frames, skeleton.mirror), dtype=pose.angles.dtype)
     angles = continuous_angles(change @ angles_to_matrix(pose.angles[:, partner]) @ change.transpose(-1, -2))
     angles = torch.cat((torch.zeros_like(angles[:, :1]), angles[:, 1:]), 1)
     rotation = pose.root_rotation * torch.tensor((1.0, -1.0, -1.0, 1.0), dtype=angles.dtype)

@@ -194,6 +194,11 @@ def bone_tails(parents: Int[np.ndarray, " joint"], positions: Float[np.ndarray, 
     return tails
 
 
+def mirror_maps(frames: Float[np.ndarray, "joint 3 3"], mirror: Int[np.ndarray, " joint"]) -> Float[np.ndarray, "joint 3 3"]:
+    """``S_j = −B_jᵀ M B_partner``: rotation vectors are axial. Signs on the diagonal where the rest pose is symmetric."""
+    return -np.swapaxes(frames, -1, -2) @ np.diag((1.0, 1.0, -1.0)) @ frames[mirror]
+
+
 def bone_frames(
     parents: Int[np.ndarray, " joint"], positions: Float[np.ndarray, "joint 3"], tails: Float[np.ndarray, "joint 3"]
 ) -> Float[np.ndarray, "joint 3 3"]:

@@ -11,7 +11,7 @@ from akd.distill.curves import Curves, Fourier, Times
 from akd.motion import Motion
 from akd.pose import Pose
 from akd.rotations import rotation_vector_to_quaternion
-from akd.skeleton import Skeleton
+from akd.skeleton import Skeleton, mirror_maps
 
 JOINT_REACH = 0.5
 """How far one unit of a coefficient turns a joint about its most useful axis [rad]."""
@@ -23,8 +23,6 @@ SIDEWAYS = 0.3
 """A turn that moves a limb sideways counts this much of one that moves it fore and aft or up and down …"""
 LEAST = 0.1
 """… and one that only twists it, this much."""
-
-
 LAG = 0.25
 """By how much of a round the right side follows the left at first: as near to both together as to both in turn."""
 OWN_WAY = 0.15
@@ -37,8 +35,7 @@ class Dance(nn.Module):
     speed: Tensor
     """Forward [ℓ/s]. The camera goes along, so no picture shows it: it is what the standing feet say."""
     height: Tensor
-    """How far the root is raised [ℓ], so that the lowest step is on the ground."""
-
+    """How far the root is raised [ℓ], so that feet are on the ground."""
     lag: nn.Parameter
     """By how much of a round a loop's right side follows its left: animals hop or take turns, but both sides do the same."""
 
@@ -111,8 +108,7 @@ def paired_channels(skeleton: Skeleton) -> tuple[Tensor, Tensor, Tensor]:
     joints = np.arange(len(skeleton.names))
     left = joints[(skeleton.mirror != joints) & (skeleton.positions[:, 2] < skeleton.positions[skeleton.mirror, 2])]
     right = skeleton.mirror[left]
-    change = skeleton.frames[right].transpose(0, 2, 1) @ np.diag((1.0, 1.0, -1.0)) @ skeleton.frames[left]
-    sign = -np.sign(np.diagonal(change, axis1=1, axis2=2))  # turns are turned about by a mirror
+    sign = np.sign(np.diagonal(mirror_maps(skeleton.frames, skeleton.mirror)[right], axis1=1, axis2=2))
     channels = [torch.as_tensor((6 + 3 * (side[:, None] - 1) + np.arange(3)).ravel()) for side in (left, right)]
     return channels[0], channels[1], torch.as_tensor(sign.ravel(), dtype=torch.float32)
 

@@ -53,9 +53,8 @@ def sds(prior: VideoPrior, z: Latents, ask: Question) -> Latents:
 @torch.no_grad()
 def csd(prior: VideoPrior, z: Latents, ask: Question) -> Latents:
     """Classifier score distillation: only what the wanted sentence changes in the guess."""
-    z_t = add_noise(z.expand_as(ask.noise), ask.noise, prior.schedule.level(ask.t))
-    wanted, unwanted = (prior.denoise(z_t, ask.t, text).clean for text in (ask.wanted, ask.unwanted))
-    return ask.guidance * (unwanted - wanted).mean(0, keepdim=True)
+    wanted, unwanted = _guesses(prior, z, ask)
+    return ask.guidance * (unwanted - wanted)
 
 
 @torch.no_grad()
@@ -65,12 +64,18 @@ def lively(prior: VideoPrior, z: Latents, ask: Question) -> Latents:
     Under strong noise the guess is a mean over all that may be, so it moves less than the clip, even a perfect one. Followed as
     it is, it stills every motion, and guidance that outweighs this also outweighs what the guess knows about the motion's shape.
     """
-    z_t = add_noise(z.expand_as(ask.noise), ask.noise, prior.schedule.level(ask.t))
-    wanted, unwanted = (prior.denoise(z_t, ask.t, text).clean.mean(0, keepdim=True) for text in (ask.wanted, ask.unwanted))
+    wanted, unwanted = _guesses(prior, z, ask)
     still = wanted.mean(2, keepdim=True)
     change, own = wanted - still, z - z.mean(2, keepdim=True)
     belief = still + own.norm() / change.norm().clamp(min=1e-9) * change
     return z - belief + (ask.guidance - 1) * (unwanted - wanted)
+
+
+def _guesses(prior: VideoPrior, z: Latents, ask: Question) -> tuple[Latents, Latents]:
+    """The clean clip as the wanted and as the unwanted sentence have it, mean over the draws."""
+    z_t = add_noise(z.expand_as(ask.noise), ask.noise, prior.schedule.level(ask.t))
+    wanted, unwanted = (prior.denoise(z_t, ask.t, text).clean.mean(0, keepdim=True) for text in (ask.wanted, ask.unwanted))
+    return wanted, unwanted
 
 
 def dds(prior: VideoPrior, z: Latents, ask: Question, still: Latents) -> Latents:

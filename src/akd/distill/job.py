@@ -129,7 +129,7 @@ def make_task(job: Job, prior: VideoPrior, rig: Rig) -> Task:
     skinned = skinned_splats(rig, resolution=max(prior.film.width, prior.film.height))
     task = Task(rig, skinned, prior, *job.sentences, job.recipe, job.seconds, job.seed)
     # What the prior sees must exist: a clip shorter than its film is found as long as that, and cut.
-    return replace(task, seconds=max(job.seconds, (prior.film.frames - 1) / task.fps))
+    return replace(task, seconds=max(job.seconds, task.film_seconds))
 
 
 def finished(job: Job, task: Task, dance: Dance) -> Motion:

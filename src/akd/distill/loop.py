@@ -14,6 +14,7 @@ from akd.distill.objective import STANCE, Footing, ground_depth, lift, settle, s
 from akd.distill.recipe import PAPER_LATENTS, Recipe
 from akd.distill.soft_film import film_softly
 from akd.errors import AkdError
+from akd.measure.gait import GRAVITY
 from akd.motion import Motion
 from akd.pose import Pose
 from akd.prior.clips import film_rate
@@ -49,6 +50,21 @@ class Task:
     def fps(self) -> float:
         """The rate at which the prior watches a body of this size."""
         return film_rate(self.prior.film, self.rig.leg_metres)
+
+    @property
+    def film_seconds(self) -> float:
+        """How long the prior watches."""
+        return (self.prior.film.frames - 1) / self.fps
+
+    @property
+    def start_frequency(self) -> float:
+        """Strides per second at the start."""
+        return self.recipe.strides_per_film / self.film_seconds
+
+    @property
+    def start_speed(self) -> float:
+        """Forward at the start [ℓ/s]."""
+        return self.recipe.speed * (GRAVITY / self.rig.leg_metres) ** 0.5
 
 
 class Distillation:
@@ -105,8 +121,7 @@ class Distillation:
         """When the film begins [s]: a loop is one window, a longer clip is seen in windows that overlap."""
         if isinstance(self.dance.curves, Fourier):
             return 0.0
-        film_seconds = (self.task.prior.film.frames - 1) / self.task.fps
-        return max(self.task.seconds - film_seconds, 0.0) * float(torch.rand((), generator=randomness))
+        return max(self.task.seconds - self.task.film_seconds, 0.0) * float(torch.rand((), generator=randomness))
 
     @torch.no_grad()
     def _beside(self, view: View) -> tuple[Tensor, ...]:
@@ -130,7 +145,7 @@ class Distillation:
             feet = steps(self.footing, posed, motion.fps, float(self.dance.speed))
             settle(self.dance, feet, SETTLE)
             if self.iteration >= recipe.footing_from * recipe.iterations:
-                terms["slip"] = recipe.footing * slip(feet) * self.task.rig.leg_metres / 9.81
+                terms["slip"] = recipe.footing * slip(feet) * self.task.rig.leg_metres / GRAVITY
                 terms["lift"] = recipe.footing * lift(feet) / STANCE**2
                 settle_speed(self.dance, feet, SETTLE)
         return terms
@@ -139,17 +154,15 @@ class Distillation:
 def start_dance(task: Task) -> Dance:
     """Rest pose, constant speed, a little noise: nothing here knows the sentence."""
     recipe, randomness = task.recipe, torch.Generator().manual_seed(task.seed)
-    channels, frames = len(channel_reach(task.rig.skeleton)), task.prior.film.frames
-    film_seconds = (frames - 1) / task.fps
+    channels = len(channel_reach(task.rig.skeleton))
     curves: Curves
     if recipe.curves == "fourier":
-        frequency = recipe.strides_per_film / film_seconds
-        curves = Fourier(channels, frequency, film_seconds / 2, spread=SPREAD, randomness=randomness)
+        curves = Fourier(channels, task.start_frequency, task.film_seconds / 2, spread=SPREAD, randomness=randomness)
     elif recipe.curves == "spline":
         curves = Spline(channels, task.seconds, knots_per_second=task.fps / 2, spread=ROUGHNESS, randomness=randomness)
     else:
         curves = Frames(channels, round(task.seconds * task.fps) + 1, task.fps, spread=ROUGHNESS, randomness=randomness)
-    return Dance(task.rig.skeleton, curves, recipe.speed * (9.81 / task.rig.leg_metres) ** 0.5)
+    return Dance(task.rig.skeleton, curves, task.start_speed)
 
 
 def as_seen(motion: Motion) -> Motion:

@@ -7,11 +7,11 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from akd.posespace.bends import mirror_maps
 from akd.posespace.data.augment import augmented, bends_of
 from akd.posespace.data.specimens import Specimen
 from akd.posespace.rig_batch import RigBatch, rig_batch
 from akd.posespace.sketch import Sketch
+from akd.skeleton import mirror_maps
 
 PLAIN = 0.2
 """Share of the rigs that are left as they are."""

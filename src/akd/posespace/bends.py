@@ -6,7 +6,6 @@ The first axis of B_j runs along the bone. Row 0 is the root's tilt: its turn wi
 the body stands and which way it faces is no part of it. Bone lengths cannot change, and the artist's axes do not occur.
 """
 
-import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -22,12 +21,10 @@ from akd.rotations import (
     quaternion_to_rotation_vector,
     rotation_vector_to_quaternion,
 )
-from akd.skeleton import Skeleton
+from akd.skeleton import Skeleton, mirror_maps
 
 Bends = Float[Tensor, "*batch joint 3"]
 """Rotation vectors [rad]."""
-FLIP = np.diag((1.0, 1.0, -1.0))
-"""The mirror: left becomes right."""
 
 
 def pose_bends(pose: Pose) -> Bends:
@@ -57,11 +54,6 @@ def heading(rotation: Float[Tensor, "*batch 4"]) -> Float[Tensor, "*batch 4"]:
     length = upright.norm(dim=-1, keepdim=True)
     nowhere = rotation.new_tensor((1.0, 0.0, 0.0, 0.0))
     return torch.where(length > 1e-6, upright / length.clamp(min=1e-6), nowhere)
-
-
-def mirror_maps(frames: Float[np.ndarray, "joint 3 3"], mirror: np.ndarray) -> Float[np.ndarray, "joint 3 3"]:
-    """``S_j = −B_jᵀ M B_partner``: rotation vectors are axial. Signs on the diagonal where the rest pose is symmetric."""
-    return -np.swapaxes(frames, -1, -2) @ FLIP @ frames[mirror]
 
 
 def mirrored(skeleton: Skeleton, bends: Bends) -> Bends:

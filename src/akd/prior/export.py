@@ -48,9 +48,8 @@ def assemble(vae_run: Path, video_run: Path, cache: Path) -> Any:
     """The pipeline of a run, as far as it is trained."""
     pipe = small_pipeline()
     pipe.vae.load_state_dict(finish_encoder(vae_run, cache).state_dict())
-    decoder = vae_run / "decoder" / "state.safetensors"
-    if decoder.is_file():
-        _put(pipe.vae, averaged_weights(decoder))
+    if _decoder(vae_run).is_file():
+        _put(pipe.vae, averaged_weights(_decoder(vae_run)))
     weights = averaged_weights(video_run / "state.safetensors")
     for part in ("text_encoder", "transformer"):
         _put(getattr(pipe, part), _below(part, weights))
@@ -61,7 +60,11 @@ def export_prior(vae_run: Path, video_run: Path, cache: Path, folder: Path, fact
     """Write the prior folder: weights, film settings, model card."""
     assemble(vae_run, video_run, cache).save_pretrained(folder)
     FilmSettings.load(cache / "film.json").save(folder / "film.json")
-    (folder / "README.md").write_text(model_card(facts))
+    (folder / "README.md").write_text(model_card(facts, decoder=_decoder(vae_run).is_file()))
+
+
+def _decoder(vae_run: Path) -> Path:
+    return vae_run / "decoder" / "state.safetensors"
 
 
 def _below(part: str, weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:

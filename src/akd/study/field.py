@@ -59,10 +59,8 @@ class FieldDistillation:
     """``loop.Distillation`` with a field in place of the skeleton: same film, estimator, noise and weights."""
 
     def __init__(self, task: Task) -> None:
-        self.task, recipe = task, task.recipe
-        film_seconds = (task.prior.film.frames - 1) / task.fps
-        speed = recipe.speed * (9.81 / task.rig.leg_metres) ** 0.5
-        self.field = DeformationField(recipe.strides_per_film / film_seconds, speed, task.seed)
+        self.task = task
+        self.field = DeformationField(task.start_frequency, task.start_speed, task.seed)
         self.optimiser = torch.optim.Adam(self.field.parameters(), lr=RATE)
         self.iteration = 0
 
