@@ -11,6 +11,7 @@ from akd.distill.curves import Curves, Fourier, Frames, Spline
 from akd.distill.dance import Dance, channel_reach
 from akd.distill.estimators import ESTIMATORS, Question, draw_noise
 from akd.distill.objective import STANCE, Footing, ground_depth, lift, settle, settle_speed, slip, smoothness, steps
+from akd.distill.phases import choose_phases
 from akd.distill.recipe import PAPER_LATENTS, Recipe
 from akd.distill.soft_film import film_softly
 from akd.errors import AkdError
@@ -18,7 +19,8 @@ from akd.measure.gait import GRAVITY
 from akd.motion import Motion
 from akd.pose import Pose
 from akd.prior.clips import film_rate
-from akd.prior.prior import VideoPrior
+from akd.prior.prior import VideoPrior, denoising_error
+from akd.render.film import film
 from akd.render.follow_camera import View
 from akd.rig import Rig
 from akd.skeleton import forward_kinematics
@@ -28,6 +30,8 @@ SPREAD = 0.1
 """Size of the random coefficients that a loop starts from: enough for the prior to see what swings before what."""
 ROUGHNESS = 0.01
 """The same for motions that are no loops: larger ones would shake."""
+TELLING = (0.5, 0.85)
+"""Range of noise at which the prior tells orders of legs apart."""
 SETTLE = 0.1
 """Share by which speed and height follow the feet in one iteration."""
 
@@ -99,7 +103,25 @@ class Distillation:
             terms = self._terms(motion)
             self._descend((z - target).square().sum() / 2 + z.numel() / PAPER_LATENTS * sum(terms.values()))
         self.iteration += 1
+        if self.iteration in (round(share * recipe.iterations) for share in recipe.phases_at):
+            self._choose_phases(view, randomness)
         return {"score": float(gradient.square().mean().sqrt()), **{name: float(term.detach()) for name, term in terms.items()}}
+
+    def _choose_phases(self, view: View, randomness: torch.Generator) -> None:
+        """Let the prior say which legs go when; what Adam remembers of the old order is forgotten."""
+        task, curves, prior, settings = self.task, self.dance.curves, self.task.prior, self.task.prior.film
+        if not isinstance(curves, Fourier):
+            return
+        shape = prior.latent_shape(settings.frames, settings.height, settings.width)
+        noise, t = draw_noise(shape, task.recipe.draws, TELLING, randomness)
+
+        def opinion() -> float:
+            video = film(task.rig.skeleton, self.dance.motion(settings.frames, task.fps), task.skinned, settings, view)
+            return float(denoising_error(prior, prior.encode(video[None]), noise, t, prior.embed(task.wanted)).mean())
+
+        choose_phases(self.dance, curves, opinion)
+        for value in self.dance.parameters():
+            self.optimiser.state[value]["exp_avg"].zero_()
 
     def _descend(self, total: Float[Tensor, ""]) -> None:
         """One step of the optimiser."""

@@ -137,3 +137,10 @@ class VideoPrior:
         prior = VideoPrior(self.family, replace(self.film, **changes))  # type: ignore[arg-type]
         prior._sentences = self._sentences
         return prior
+
+
+def denoising_error(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: Text) -> Float[Tensor, " draw"]:
+    """Mean square error of the guessed clean latents, for every draw."""
+    clean = z.expand_as(noise)
+    guess = prior.denoise(add_noise(clean, noise, prior.schedule.level(t)), t, text)
+    return (guess.clean - clean).square().flatten(1).mean(1)

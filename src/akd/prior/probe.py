@@ -20,7 +20,7 @@ from akd.creatures.captions import describe
 from akd.creatures.gaits import gait_motion, gaits_for
 from akd.motion import Motion, close_loop, mirror, repeat, resample
 from akd.prior.clips import film_rate
-from akd.prior.prior import VideoPrior, add_noise
+from akd.prior.prior import VideoPrior, denoising_error
 from akd.reconstruct.skinned import skinned_splats
 from akd.render.film import film
 from akd.render.film_settings import FilmSettings
@@ -87,13 +87,6 @@ def probe(
                 won[case.name, kind, time] += (best < error).tolist()
     shares = {key: float(np.mean(values)) for key, values in won.items()}
     return ProbeTable(shares, {key: len(values) for key, values in won.items()})
-
-
-def denoising_error(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: dict[str, Tensor]) -> Float[Tensor, " draw"]:
-    """Mean square error of the guessed clean latents, for every draw."""
-    clean = z.expand_as(noise)
-    guess = prior.denoise(add_noise(clean, noise, prior.schedule.level(t)), t, text)
-    return (guess.clean - clean).square().flatten(1).mean(1)
 
 
 def creature_cases(plan: str, seeds: Iterable[int], settings: FilmSettings) -> Iterable[Case]:

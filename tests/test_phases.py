@@ -1,0 +1,59 @@
+"""The order of legs: curves are shifted exactly, and what is asked outright is found."""
+
+import pytest
+import torch
+
+from akd.creatures.build import creature
+from akd.distill.curves import Fourier
+from akd.distill.dance import Dance, channel_reach
+from akd.distill.phases import SHIFTS, choose_phases, lowest, shifted
+from akd.rig import Rig
+from akd.skeleton import forward_kinematics
+
+
+def dancing(rig: Rig, seed: int) -> tuple[Dance, Fourier]:
+    randomness = torch.Generator().manual_seed(seed)
+    curves = Fourier(len(channel_reach(rig.skeleton)), 1.3, 0.4, spread=0.3, randomness=randomness)
+    return Dance(rig.skeleton, curves, 1.0), curves
+
+
+def test_shifted_curves_are_the_same_later() -> None:
+    curves = Fourier(4, 1.3, 0.4, spread=0.5, randomness=torch.Generator().manual_seed(0))
+    times = torch.linspace(0, 1, 9)
+    with torch.no_grad():
+        before = curves(times - 0.3 * curves.period)
+        curves.coefficients.copy_(shifted(curves.coefficients, 0.3))
+        torch.testing.assert_close(curves(times), before, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("plan", ["human", "dog", "spider"])
+def test_legs_out_of_order_find_back(plan: str) -> None:
+    rig = creature(plan, 1)
+    dance, curves = dancing(rig, seed=2)
+    feet = [leg.tip for leg in rig.legs]
+
+    def places() -> torch.Tensor:
+        return forward_kinematics(rig.skeleton, dance.motion(16, 12.0).pose).position[:, feet]
+
+    with torch.no_grad():
+        dance.lag.fill_(0.5)
+        wanted = places()
+        dance.lag.fill_(0.5 - 3 / SHIFTS)
+        for leg in rig.legs:
+            if leg.order:
+                channels = torch.tensor([6 + 3 * (joint - 1) + axis for joint in leg.joints for axis in range(3)])
+                curves.coefficients[:, channels] = shifted(curves.coefficients[:, channels], leg.order * 3 / SHIFTS)
+        spoiled = float((places() - wanted).square().mean())
+        for _ in range(2):  # one pair after the other, so those that chose first may choose again
+            choose_phases(dance, curves, lambda: float((places() - wanted).square().mean()))
+        assert float((places() - wanted).square().mean()) < 0.05 * spoiled
+
+
+def test_the_least_of_noisy_errors_is_found() -> None:
+    times = torch.arange(SHIFTS) / SHIFTS
+    errors = -torch.cos(2 * torch.pi * (times - 0.42)) + 0.4 * torch.cos(4 * torch.pi * times)
+    noise = 0.1 * torch.randn(SHIFTS, generator=torch.Generator().manual_seed(0))
+    fine = torch.arange(1000) / 1000
+    best = float(fine[(-torch.cos(2 * torch.pi * (fine - 0.42)) + 0.4 * torch.cos(4 * torch.pi * fine)).argmin()])
+    assert lowest(errors) == pytest.approx(best, abs=0.02)
+    assert lowest(errors + noise) == pytest.approx(best, abs=0.05)
