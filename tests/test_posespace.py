@@ -10,7 +10,7 @@ from akd.cli.pose import read_handle
 from akd.creatures.build import creature
 from akd.errors import AkdError
 from akd.mesh import Mesh
-from akd.posespace.bends import bends_pose, pose_bends
+from akd.posespace.bends import bends_pose, mirrored, pose_bends
 from akd.posespace.data.lean_rig import lean_rig
 from akd.posespace.data.specimens import write_specimens
 from akd.posespace.denoiser import Denoiser
@@ -66,6 +66,14 @@ def test_the_order_of_joints_does_not_matter(weights):
     one, other = (Denoiser.of(network, s) for s in (sketch, reordered(sketch, order)))
     first, second = (d.to_bends(d.decode(d.noise(3, 7))) for d in (one, other))
     assert torch.allclose(first[:, order], second, atol=1e-4)
+
+
+def test_left_and_right_have_the_same_range(weights):
+    rig = lean_rig("spider", 1)
+    denoiser = Denoiser.of(load_network(weights), sketch_of(rig))
+    assert torch.allclose(mirrored(rig.skeleton, denoiser.mean), denoiser.mean, atol=1e-5)
+    partner = torch.as_tensor(rig.skeleton.mirror)
+    assert torch.allclose(denoiser.spread[partner], denoiser.spread, atol=1e-5)
 
 
 def test_handles_are_met_exactly_by_plausible_means(space):

@@ -7,13 +7,17 @@ import pytest
 import torch
 from scipy.spatial.transform import Rotation
 
+from akd.anatomy.clips import read_clip
+from akd.assets import load_rig
 from akd.creatures.build import creature
 from akd.motion import Motion, mirror
 from akd.pose import Pose
 from akd.posespace.bends import bend_matrices, bends_pose, mirrored, pose_bends
 from akd.posespace.capsules import capsule_depths, capsules_of, segments_apart
-from akd.posespace.data.augment import Posing, bends_of, posing_of, rebound, with_middles, without
+from akd.posespace.data.augment import STEEP, augmented, rebound, straighter
+from akd.posespace.data.joints import with_collars, with_middles, without
 from akd.posespace.data.lean_rig import lean_rig
+from akd.posespace.data.posing import Posing, bends_of, posing_of
 from akd.posespace.data.specimens import (
     FIRST_HELD_OUT_SEED,
     HELD_OUT_PLANS,
@@ -27,7 +31,7 @@ from akd.posespace.features import FEATURES, node_features, pair_codes
 from akd.posespace.flesh_grids import flesh_grids, grid_depths
 from akd.posespace.kinematics import Chains, right_jacobian
 from akd.posespace.rig_batch import posed, rig_batch
-from akd.posespace.sketch import Sketch, sketch_of
+from akd.posespace.sketch import KINDS, Sketch, sketch_of
 from akd.rig import Rig
 from akd.skeleton import Skeleton, forward_kinematics
 
@@ -184,6 +188,17 @@ def test_grids_know_a_leg_in_the_belly():
     assert grid_depths(grids, turns, places).amax() > 0.05
 
 
+def test_grids_find_nothing_wrong_with_what_artists_do(assets):
+    """Necks and tails that move on their own trunk are not inside it, though the trunk's skin is open there."""
+    rig = load_rig(assets / "fox_khronos" / "Fox.glb")
+    sketch = sketch_of(rig)
+    grids = flesh_grids(rig, sketch)
+    assert grids is not None
+    motion = read_clip(rig, "Run", fps=8).motion
+    turns, places = forward_kinematics(rig.skeleton, motion.pose)
+    assert grid_depths(grids, turns, places).amax() < 0.03
+
+
 def test_another_rest_pose_does_not_change_where_joints_are(rig):
     specimen = draw_specimen("dog", 3)
     posing = posing_of(specimen.sketch, specimen.bends.astype(float))
@@ -207,6 +222,50 @@ def test_joints_left_out_and_added_keep_the_other_turns(rig):
     more = with_middles(posing, {tail[1]})
     assert more.sketch.joint_count == posing.sketch.joint_count + 1
     assert np.allclose(posing_of(more.sketch, bends_of(more)).turns, more.turns, atol=1e-6)
+
+
+def test_collar_bones_change_no_place_and_take_their_share_of_the_turn(rig):
+    specimen = draw_specimen("dog", 3)
+    posing = posing_of(specimen.sketch, specimen.bends.astype(float))
+    hips = [limb.joints[0] for limb in rig.skeleton.limbs_of("leg")][:2]
+    for share in (0.0, 0.3):
+        more = with_collars(posing, dict.fromkeys(hips, 0.4), share)
+        assert more.sketch.joint_count == posing.sketch.joint_count + 2
+        assert np.allclose(posing_of(more.sketch, bends_of(more)).turns, more.turns, atol=1e-6)
+        collar = int(more.sketch.parents[hips[0] + 1])
+        assert more.sketch.mirror[more.sketch.mirror[collar]] == collar
+        done, whole = (np.linalg.norm(bends_of(p)[:, joint], axis=-1) for p, joint in ((more, collar), (posing, hips[0])))
+        assert np.allclose(done, share * whole, atol=1e-5)
+
+
+def test_straighter_legs_are_straight():
+    sketch = draw_specimen("fox", 3).sketch
+    rest = Rotation.from_rotvec(straighter(sketch, 1.0)).as_matrix()
+    again = rebound(posing_of(sketch, np.zeros((1, sketch.joint_count, 3))), rest)
+
+    def lean(which: Sketch) -> np.ndarray:
+        bone = which.tails - which.positions
+        before = sketch.tails - sketch.positions
+        steep = (which.kind == KINDS.index("leg")) & (before[:, 1] < -STEEP * np.linalg.norm(before, axis=1))
+        return np.abs(bone[steep, 0]) / np.linalg.norm(bone[steep], axis=1)
+
+    assert lean(sketch).max() > 0.3
+    assert lean(again.sketch).max() < 0.02
+
+
+@pytest.mark.parametrize("plan", ["fox", "human", "spider", "tyrannosaur"])
+def test_strangers_are_as_symmetric_as_their_models(plan):
+    specimen = draw_specimen(plan, 3)
+    for seed in range(4):
+        posing = augmented(specimen.sketch, specimen.bends[:4].astype(float), np.random.default_rng(seed))
+        sketch = posing.sketch
+        joint = np.arange(sketch.joint_count)
+        assert (sketch.mirror[sketch.mirror] == joint).all()
+        assert (sketch.parents[1:] < joint[1:]).all()
+        assert (sketch.mirror[sketch.parents[1:]] == sketch.parents[sketch.mirror][1:]).all()
+        pair = sketch.mirror != joint
+        assert np.allclose(sketch.positions[sketch.mirror][pair] * (1, 1, -1), sketch.positions[pair], atol=1e-6)
+        assert np.allclose(posing_of(sketch, bends_of(posing)).turns, posing.turns, atol=1e-5)
 
 
 def _places(posing: Posing) -> np.ndarray:

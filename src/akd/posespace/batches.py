@@ -7,7 +7,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from akd.posespace.data.augment import augmented, bends_of
+from akd.posespace.data.augment import augmented
+from akd.posespace.data.posing import bends_of
 from akd.posespace.data.specimens import Specimen
 from akd.posespace.rig_batch import RigBatch, rig_batch
 from akd.posespace.sketch import Sketch

@@ -1,18 +1,18 @@
 """Thick parts as they are: for trunk and thighs a small grid of signed distances in the bone's own frame.
 
 A capsule is a poor belly. Points of other limbs are looked up in the grid of a part; what is inside at rest may be as
-deep inside later.
+deep inside later. A part has no skin where it meets its neighbours, so what is inside is asked of the whole body, and
+belongs to the part whose skin is nearest.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
-from scipy.spatial import cKDTree
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from akd.mesh import vertex_normals
+from akd.mesh import Mesh
 from akd.posespace.capsules import FAR
 from akd.posespace.sketch import Sketch
 from akd.rig import Rig
@@ -50,14 +50,17 @@ def flesh_grids(rig: Rig, sketch: Sketch) -> FleshGrids | None:
     vertices, faces = rig.mesh.vertices, rig.mesh.faces
     if not len(faces):
         return None
-    normals, owner = vertex_normals(vertices, faces), rig.weights.argmax(1)
+    owner, face_owner = rig.weights.argmax(1), rig.weights[faces].sum(1).argmax(1)
     thick = [joint for joint in np.argsort(-sketch.radius)[:PARTS] if (owner == joint).sum() >= 30]
     if not thick:
         return None
-    boxes, grids = zip(*(_grid(vertices[owner == j], normals[owner == j], sketch.positions[j]) for j in thick), strict=True)
+    boxes = [_box(vertices[owner == joint]) for joint in thick]
+    grids = [_grid(rig.mesh, face_owner == joint, *box) for joint, box in zip(thick, boxes, strict=True)]
     probes = np.concatenate([_spread_out(vertices, np.flatnonzero(owner == joint)) for joint in np.unique(owner)])
     part = torch.as_tensor(np.array(thick))
-    low, size = (torch.as_tensor(np.stack(x), dtype=torch.float32) for x in zip(*boxes, strict=True))
+    corners = np.array(boxes)
+    low = torch.as_tensor(corners[:, 0] - sketch.positions[thick], dtype=torch.float32)
+    size = torch.as_tensor(corners[:, 1] - corners[:, 0], dtype=torch.float32)
     away = torch.as_tensor(vertices[probes] - sketch.positions[owner[probes]], dtype=torch.float32)
     distance = torch.as_tensor(np.stack(grids), dtype=torch.float32)[:, None]
     grid = FleshGrids(part, low, size, distance, torch.as_tensor(owner[probes]), away, torch.zeros(len(thick), len(probes)))
@@ -76,7 +79,7 @@ def grid_depths(
 
 
 def _depths(grids: FleshGrids, rotation: Tensor, position: Tensor) -> Float[Tensor, "pose part probe"]:
-    """Depth of every point in every part; what is outside a grid counts as its rim."""
+    """Depth of every point in every part, 0 outside its grid."""
     at = position[:, grids.owner] + (rotation[:, grids.owner] @ grids.probe.to(rotation.dtype)[:, :, None]).squeeze(-1)
     away = at[:, None] - position[:, grids.part, None]
     local = away @ rotation[:, grids.part]  # the inverse turn, applied from the right
@@ -88,22 +91,28 @@ def _sampled(distance: Float[Tensor, "part 1 cell cell cell"], lookup: Tensor) -
     """Trilinear look-up, poses and points of one part at once."""
     parts, poses, probes = lookup.shape[:3]
     flat = lookup.reshape(parts, poses * probes, 1, 1, 3)
-    found = torch.nn.functional.grid_sample(distance, flat, align_corners=True, padding_mode="border")
+    found = torch.nn.functional.grid_sample(distance, flat, align_corners=True, padding_mode="zeros")
     return found.reshape(parts, poses, probes).transpose(0, 1)
 
 
-def _grid(
-    flesh: Float[np.ndarray, "point 3"], normals: Float[np.ndarray, "point 3"], joint: Float[np.ndarray, " 3"]
-) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
-    """Corner and size of the grid, and distances: to the nearest skin point, inside where that faces away."""
+def _box(flesh: Float[np.ndarray, "point 3"]) -> tuple[np.ndarray, np.ndarray]:
+    """Two corners of a box with some room around flesh."""
     low, high = flesh.min(0), flesh.max(0)
     pad = MARGIN * (high - low) + 1e-3
-    low, high = low - pad, high + pad
+    return low - pad, high + pad
+
+
+def _grid(mesh: Mesh, own: Bool[np.ndarray, " face"], low: np.ndarray, high: np.ndarray) -> Float[np.ndarray, "z y x"]:
+    """Distances to the skin on a grid: negative inside, nothing where the inside belongs to another part."""
+    import igl
+
     axes = [np.linspace(a, b, CELLS) for a, b in zip(low, high, strict=True)]
-    points = np.stack(np.meshgrid(*axes, indexing="ij"), -1)
-    apart, nearest = cKDTree(flesh).query(points)
-    inside = ((points - flesh[nearest]) * normals[nearest]).sum(-1) < 0
-    return (low - joint, high - low), np.where(inside, -apart, apart).transpose(2, 1, 0)
+    points = np.stack(np.meshgrid(*axes, indexing="ij"), -1).reshape(-1, 3)
+    square, face, _ = igl.point_mesh_squared_distance(points, mesh.vertices, mesh.faces)
+    apart = np.sqrt(square)
+    inside = np.abs(igl.fast_winding_number(mesh.vertices, mesh.faces, points)) > 0.5
+    signed = np.where(inside, np.where(own[face], -apart, 0.0), apart)
+    return signed.reshape(CELLS, CELLS, CELLS).transpose(2, 1, 0)
 
 
 def _spread_out(vertices: Float[np.ndarray, "vertex 3"], own: Int[np.ndarray, " own"]) -> Int[np.ndarray, " probe"]:

@@ -125,7 +125,8 @@ class PoseNetwork(nn.Module):
         for block in self.rig_blocks:
             hidden = block(hidden, rigs)
         mean, spread = self.range_head(hidden[:, 0]).chunk(2, -1)
-        return EncodedRigs(hidden[:, 0], Range(0.5 * mean, SMALLEST + torch.nn.functional.softplus(spread - 1.5)), rigs)
+        found = Range(0.5 * mean, SMALLEST + torch.nn.functional.softplus(spread - 1.5))
+        return EncodedRigs(hidden[:, 0], even(found, rigs), rigs)
 
     def denoise(
         self, rig: EncodedRigs, noisy: Float[Tensor, "rig pose joint 3"], t: Float[Tensor, "rig pose"],
@@ -140,6 +141,17 @@ class PoseNetwork(nn.Module):
         for block in self.blocks:
             x = block(x, rig.rigs, noise)
         return alpha * noisy - sigma * self.say(x)
+
+
+def even(range: Range, rigs: RigBatch) -> Range:
+    """Left and right bend alike: the middle between what is said of a joint and of its partner."""
+
+    def partner(values: Float[Tensor, "rig joint 3"]) -> Float[Tensor, "rig joint 3 1"]:
+        return values.gather(1, rigs.mirror[:, :, None].expand_as(values))[..., None]
+
+    mean = (range.mean + (rigs.mirror_maps @ partner(range.mean)).squeeze(-1)) / 2
+    variance = (range.spread.square() + (rigs.mirror_maps.square() @ partner(range.spread.square())).squeeze(-1)) / 2
+    return Range(mean, variance.sqrt())
 
 
 def normalise(range: Range, bends: Float[Tensor, "rig pose joint 3"]) -> Float[Tensor, "rig pose joint 3"]:

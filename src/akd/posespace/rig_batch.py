@@ -10,6 +10,10 @@ from torch import Tensor
 from akd.posespace.bends import bend_matrices
 from akd.posespace.features import is_near, node_features, pair_codes
 from akd.posespace.sketch import Sketch
+from akd.skeleton import mirror_maps
+
+CENTRAL = 0.05
+"""Joints without a partner that are further from the middle than this belong to one side only [ℓ]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +33,10 @@ class RigBatch:
     """Places at rest, seen from the root [ℓ]."""
     ancestry: Float[Tensor, "rig joint joint"]
     """``[r, j, a]``: 1 where a is on the way from j to the root, j itself included."""
+    mirror: Int[Tensor, "rig joint"]
+    """The joint on the other side; itself where there is none."""
+    mirror_maps: Float[Tensor, "rig joint 3 3"]
+    """From the partner's bends to those of its mirror image here; nothing is changed off the middle without a partner."""
 
     @property
     def joint_count(self) -> int:
@@ -50,6 +58,8 @@ def rig_batch(sketches: list[Sketch]) -> RigBatch:
         _stacked([sketch.frames.astype(np.float32) for sketch in sketches], count),
         _stacked([(sketch.positions - sketch.positions[0]).astype(np.float32) for sketch in sketches], count),
         _stacked([sketch.is_ancestor.T.astype(np.float32) for sketch in sketches], count, axes=2),
+        _stacked([sketch.mirror for sketch in sketches], count),
+        _stacked([_maps(sketch) for sketch in sketches], count),
     )
 
 
@@ -70,6 +80,11 @@ def posed(rigs: RigBatch, bends: Float[Tensor, "rig pose joint 3"]) -> tuple[
     above = _above(torch.cat((turn, eye), 2), torch.where(rigs.parents < 0, none, rigs.parents))
     step = (above @ rigs.offsets.to(bends.dtype)[:, None, :, :, None]).squeeze(-1)
     return turn, rigs.ancestry.to(bends.dtype)[:, None] @ step
+
+
+def _maps(sketch: Sketch) -> Float[np.ndarray, "joint 3 3"]:
+    alone = (sketch.mirror == np.arange(sketch.joint_count)) & (np.abs(sketch.positions[:, 2]) > CENTRAL)
+    return np.where(alone[:, None, None], np.eye(3), mirror_maps(sketch.frames, sketch.mirror)).astype(np.float32)
 
 
 def _above(turn: Tensor, index: Int[Tensor, "rig joint"]) -> Tensor:

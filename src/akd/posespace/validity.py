@@ -17,8 +17,8 @@ from akd.rig import Rig
 
 SHALLOW = 0.03
 """Flesh this deep in other flesh does not show [ℓ]."""
-WIDE = 3.0
-"""Bends are possible up to so many spreads from the middle."""
+WIDE, SLACK = 3.0, 0.2
+"""Bends are possible up to so many spreads from the middle, and a little more [rad]: nothing is quite stiff."""
 REPAIRS = 30
 """Steps of pulling a pose apart."""
 STEP = 0.06
@@ -59,9 +59,14 @@ class Validators:
             found.append(grid_depths(self.grids, rotation, position).flatten(1))
         return torch.cat(found, 1)
 
+    @property
+    def farthest(self) -> Float[Tensor, "joint 3"]:
+        """How far from the middle each angle may go [spreads]."""
+        return WIDE + SLACK / self.denoiser.spread
+
     def beyond(self, bends: Bends) -> Bends:
         """How far each angle is out of its range [spreads]."""
-        return (self.denoiser.to_unit(bends).abs() - WIDE).clamp(min=0)
+        return (self.denoiser.to_unit(bends).abs() - self.farthest).clamp(min=0)
 
     def penalty(self, bends: Poses) -> Float[Tensor, " pose"]:
         """Zero for sound poses; what repair and guidance make small."""
@@ -75,7 +80,7 @@ class Validators:
 
     def repaired(self, bends: Poses, steps: int = REPAIRS) -> Poses:
         """The poses, changed as little as it takes until nothing is inside anything; sound ones stay as they are."""
-        unit = self.denoiser.to_unit(bends).clamp(-WIDE, WIDE)
+        unit = self._within(self.denoiser.to_unit(bends))
         for _ in range(steps):
             unit = unit.detach().requires_grad_(True)
             penalty = self.penalty(self.denoiser.to_bends(unit))
@@ -85,4 +90,8 @@ class Validators:
             (slope,) = torch.autograd.grad(penalty[broken].sum(), unit)
             largest = slope.abs().amax((-1, -2), keepdim=True).clamp(min=1e-9)
             unit = unit - STEP * slope / largest
-        return self.denoiser.to_bends(unit.detach().clamp(-WIDE, WIDE))
+        return self.denoiser.to_bends(self._within(unit.detach()))
+
+    def _within(self, unit: Bends) -> Bends:
+        """Cut to the range; a hair inside, so that rounding does not put it out again."""
+        return torch.minimum(torch.maximum(unit, 1e-3 - self.farthest), self.farthest - 1e-3)
