@@ -5,7 +5,6 @@
 Free frames, cubic splines and Fourier series differ in their basis only.
 """
 
-import math
 from typing import Literal
 
 import torch
@@ -16,6 +15,8 @@ Times = Float[Tensor, " time"]
 Basis = Float[Tensor, "time coefficient"]
 LEANING = 0.3
 """How much a coefficient of a loop's mean counts beside one of its waves: bodies swing about rest."""
+HASTE = 0.3
+"""How much one unit changes the logarithm of a loop's frequency: legs are pendulums, and slowing down is the lazy way to calm."""
 CurveKind = Literal["fourier", "spline", "frames"]
 
 
@@ -42,19 +43,25 @@ class Fourier(Curves):
         randomness: torch.Generator,
     ) -> None:  # fmt: skip
         super().__init__(1 + 2 * harmonics, channels, spread, randomness)
-        self.log_frequency = nn.Parameter(torch.tensor(math.log(frequency)))
+        self.haste = nn.Parameter(torch.tensor(0.0))
+        self.start_frequency = frequency
         self.middle = middle
         """When the phase is zero [s]. In the middle of what is seen, so that another frequency changes the ends alike."""
         with torch.no_grad():
             self.coefficients[0] = 0.0
 
     @property
+    def frequency(self) -> Float[Tensor, ""]:
+        """Rounds per second."""
+        return self.start_frequency * (HASTE * self.haste).exp()
+
+    @property
     def period(self) -> float:
         """Seconds of one round."""
-        return math.exp(-self.log_frequency.item())
+        return 1 / self.frequency.item()
 
     def basis(self, times: Times) -> Basis:
-        phase = 2 * torch.pi * self.log_frequency.exp() * (times - self.middle)
+        phase = 2 * torch.pi * self.frequency * (times - self.middle)
         orders = range(1, (self.coefficients.shape[0] + 1) // 2)
         # Fine wiggles are made of small coefficients: a step of the optimiser should not shake the body.
         waves = [wave(order * phase) / order for order in orders for wave in (torch.cos, torch.sin)]

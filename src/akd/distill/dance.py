@@ -63,7 +63,7 @@ class Dance(nn.Module):
     def _two_sided(self, values: Float[Tensor, "time channel"], times: Times, curves: Fourier) -> Float[Tensor, "time channel"]:
         """What the right side does: what the left did ``lag`` of a round before, mirrored, and a little of its own."""
         left, right, sign = self.pairs
-        before = self.reach * curves(times - self.lag / curves.log_frequency.exp())
+        before = self.reach * curves(times - self.lag / curves.frequency)
         values = values.clone()
         values[:, right] = sign * before[:, left] + OWN_WAY * values[:, right]
         return values

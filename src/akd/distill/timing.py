@@ -1,0 +1,114 @@
+"""How long feet stand. Small pictures hardly tell, but speed does.
+
+A body that vaults over stiff legs needs v²/ℓ of its weight to stay on the ground, so animals of all sizes walk while the
+Froude number v²/gℓ is below about one half, each foot standing for more than half of the time, and run above it, each foot
+standing for less and the body flying in between (Alexander 1989). Legs of a pair that go together cannot walk at all.
+
+The prior decides which legs move, how far, how fast and in which order; here the legs' own time is stretched where they stand
+or where they swing, and a running body rises and falls as the forces of its standing feet make it.
+"""
+
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from akd.distill.curves import Fourier
+from akd.distill.dance import Dance
+from akd.distill.objective import Footing, steps
+from akd.measure.gait import GRAVITY
+from akd.motion import Motion
+from akd.pose import Pose
+from akd.rig import Rig
+from akd.skeleton import Limb, forward_kinematics
+
+RUNS_ABOVE = 0.5
+"""Froude number above which animals run …"""
+THROWN_ABOVE = 0.1
+"""… or, with both legs of a pair going together, have to throw themselves forward; slower, nothing is said about them."""
+TOGETHER = 0.2
+"""Lag of a round below which the legs of a pair go together."""
+STROLLS_ABOVE = 0.01
+"""Froude number below which a body goes nowhere."""
+WALK, RUN = 0.56, 0.42
+"""A walk's foot stands for at least, a run's for at most this share of the time."""
+SAMPLES = 64
+"""Moments of a round that are looked at."""
+MOST = 0.7
+"""Most by which a leg's time may run slower or faster than the clock."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """When legs do what they do."""
+
+    duty: float
+    """Share of the time for which a foot stands, as wanted."""
+    slowness: float
+    """How much slower than the clock a leg's time goes in the middle of its stance; negative: faster."""
+    midstance: Float[Tensor, " leg"]
+    """When each leg is in the middle of its stance, as a share of the round."""
+    flies: bool
+    """Does the body rise and fall as in a run?"""
+
+
+def timing_of(rig: Rig, dance: Dance, curves: Fourier, duty: float, speed: float) -> Timing | None:
+    """The timing that suits a speed, if feet stand for a share ``duty`` of the time by themselves; None if that does."""
+    froude = speed**2 * rig.leg_metres / GRAVITY
+    lag = float(dance.lag) % 1.0
+    together = min(lag, 1 - lag) < TOGETHER
+    runs = froude > (THROWN_ABOVE if together else RUNS_ABOVE)
+    wanted = min(duty, RUN) if runs else max(duty, WALK)
+    if not runs and (together or froude < STROLLS_ABOVE or wanted == duty):
+        return None
+    turn = torch.pi * wanted
+    slowness = min(max(turn - torch.pi * duty, -MOST * _sine(turn)), MOST * _sine(turn)) / _sine(turn)
+    return Timing(wanted, slowness, _midstance(rig, dance, curves), runs)
+
+
+def timed(rig: Rig, dance: Dance, curves: Fourier, motion: Motion, timing: Timing) -> Motion:
+    """A motion of the dance with that timing."""
+    times = torch.arange(motion.frame_count) / motion.fps
+    phase = times * curves.frequency
+    angles, position = motion.pose.angles.clone(), motion.pose.root_position.clone()
+    for leg, middle in zip(_standing_legs(rig), timing.midstance, strict=True):
+        late = timing.slowness * torch.sin(2 * torch.pi * (phase - middle)) / (2 * torch.pi)
+        joints = list(leg.joints)
+        angles[:, joints] = dance.pose((phase - late) / curves.frequency).angles[:, joints]
+    share = (timing.duty - timing.slowness * _sine(torch.pi * timing.duty) / torch.pi) / timing.duty
+    position[:, 0] += (share - 1) * dance.speed * times
+    if timing.flies:
+        bounce = rise(timing, float(curves.frequency), GRAVITY / rig.leg_metres)
+        at = (phase * len(bounce)).round().long() % len(bounce)
+        position[:, 1] = position[:, 1].mean() + bounce[at]
+    return replace(motion, pose=Pose(position, motion.pose.root_rotation, angles))
+
+
+def rise(timing: Timing, frequency: float, gravity: float) -> Float[Tensor, " moment"]:
+    """How a body goes up and down in a round [ℓ], if every standing foot pushes with half a sine and nothing else holds it."""
+    moments = torch.arange(SAMPLES * SAMPLES, dtype=torch.float64) / SAMPLES**2
+    away = (moments[:, None] - timing.midstance + 0.5).remainder(1.0) - 0.5
+    push = torch.where(away.abs() < timing.duty / 2, torch.cos(torch.pi * away / timing.duty), 0.0).sum(1)
+    waves = torch.fft.rfft(gravity * (push / push.mean() - 1))
+    order = torch.arange(len(waves)).clamp(min=1)
+    waves = waves / -((2 * torch.pi * frequency * order) ** 2)
+    waves[0] = 0
+    return torch.fft.irfft(waves, n=len(moments)).float()
+
+
+def _midstance(rig: Rig, dance: Dance, curves: Fourier) -> Float[Tensor, " leg"]:
+    fps = SAMPLES * curves.frequency
+    with torch.no_grad():
+        posed = forward_kinematics(rig.skeleton, dance.motion(SAMPLES + 1, float(fps)).pose)
+        stands = steps(Footing.of(rig), posed, float(fps), float(dance.speed)).stands
+    phase = 2 * torch.pi * (torch.arange(SAMPLES)[:, None] + 0.5) / SAMPLES
+    return torch.atan2((stands * phase.sin()).sum(0), (stands * phase.cos()).sum(0)) / (2 * torch.pi)
+
+
+def _standing_legs(rig: Rig) -> list[Limb]:
+    return [leg for leg, sole in zip(rig.legs, rig.soles, strict=True) if len(sole)]
+
+
+def _sine(turn: float) -> float:
+    return float(torch.sin(torch.tensor(turn)))

@@ -1,0 +1,94 @@
+"""Timing: what speed says about how long feet stand, and what standing feet say about how a body rises."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from akd.creatures.build import creature
+from akd.distill.curves import Fourier
+from akd.distill.dance import Dance, channel_reach
+from akd.distill.timing import RUN, WALK, Timing, rise, timed, timing_of
+from akd.measure.gait import GRAVITY
+from akd.rig import Rig
+
+DOG = creature("dog", 1)
+
+
+def dancing(rig: Rig, lag: float = 0.5) -> tuple[Dance, Fourier]:
+    curves = Fourier(
+        len(channel_reach(rig.skeleton)), 1.3, 0.4, spread=0.3, randomness=torch.Generator().manual_seed(0)
+    )
+    dance = Dance(rig.skeleton, curves, 2.0).requires_grad_(False)
+    dance.lag.fill_(lag)
+    return dance, curves
+
+
+def at_froude(rig: Rig, froude: float) -> float:
+    return (froude * GRAVITY / rig.leg_metres) ** 0.5
+
+
+def test_slow_bodies_walk_and_fast_ones_run() -> None:
+    dance, curves = dancing(DOG)
+    walk = timing_of(DOG, dance, curves, 0.45, at_froude(DOG, 0.2))
+    run = timing_of(DOG, dance, curves, 0.55, at_froude(DOG, 1.0))
+    assert walk is not None
+    assert not walk.flies
+    assert walk.duty == WALK
+    assert walk.slowness > 0
+    assert run is not None
+    assert run.flies
+    assert run.duty == RUN
+    assert run.slowness < 0
+
+
+def test_what_stands_long_enough_or_goes_nowhere_is_left_alone() -> None:
+    dance, curves = dancing(DOG)
+    assert timing_of(DOG, dance, curves, 0.7, at_froude(DOG, 0.2)) is None
+    assert timing_of(DOG, dance, curves, 0.3, at_froude(DOG, 0.001)) is None
+    hopping, curves = dancing(DOG, lag=0.95)
+    assert timing_of(DOG, hopping, curves, 0.3, at_froude(DOG, 0.05)) is None
+    thrown = timing_of(DOG, hopping, curves, 0.5, at_froude(DOG, 0.3))
+    assert thrown is not None
+    assert thrown.flies
+
+
+def test_a_stretched_stance_takes_its_share_of_the_time() -> None:
+    dance, curves = dancing(DOG)
+    wanted = timing_of(DOG, dance, curves, 0.45, at_froude(DOG, 0.2))
+    assert wanted is not None
+    # The leg's own time, as a function of the clock's: what it does within ±0.225 of midstance takes ±0.28.
+    psi = torch.tensor([-wanted.duty / 2, 0.0, wanted.duty / 2])
+    own = psi - wanted.slowness * torch.sin(2 * torch.pi * psi) / (2 * torch.pi)
+    torch.testing.assert_close(own, torch.tensor([-0.225, 0.0, 0.225]), atol=1e-4, rtol=0)
+
+
+def test_timing_changes_legs_and_travel_only_and_keeps_the_loop() -> None:
+    dance, curves = dancing(DOG)
+    motion = dance.motion(31, 30 * float(curves.frequency))
+    timing = timing_of(DOG, dance, curves, 0.45, at_froude(DOG, 0.2))
+    assert timing is not None
+    late = timed(DOG, dance, curves, motion, timing)
+    legs = [joint for leg in DOG.legs for joint in leg.joints]
+    others = [joint for joint in range(len(DOG.skeleton.names)) if joint not in legs]
+    assert torch.equal(late.pose.angles[:, others], motion.pose.angles[:, others])
+    assert not torch.allclose(late.pose.angles[:, legs], motion.pose.angles[:, legs], atol=0.01)
+    torch.testing.assert_close(late.pose.angles[-1], late.pose.angles[0], atol=1e-4, rtol=0)
+    assert float(late.pose.root_position[-1, 0]) < float(motion.pose.root_position[-1, 0])
+    unchanged = timed(DOG, dance, curves, motion, replace(timing, slowness=0.0))
+    torch.testing.assert_close(unchanged.pose.angles, motion.pose.angles, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("middles", [(0.0, 0.5), (0.0, 0.05), (0.0, 0.5, 0.25, 0.75)])
+def test_a_body_falls_freely_where_no_foot_stands_and_is_carried_on_average(middles: tuple[float, ...]) -> None:
+    frequency, gravity, duty = 1.5, 12.0, 0.4
+    height = rise(Timing(duty, 0.0, torch.tensor(middles), True), frequency, gravity).double()
+    step = 1 / (len(height) * frequency)
+    acceleration = (height.roll(-32) - 2 * height + height.roll(32)) / (32 * step) ** 2
+    assert float(acceleration.mean()) == pytest.approx(0, abs=1e-3)
+    moments = torch.arange(len(height)) / len(height)
+    away = torch.stack([((moments - middle + 0.5).remainder(1.0) - 0.5).abs() for middle in middles]).amin(0)
+    flying = away > duty / 2 + 0.02
+    if flying.any():
+        torch.testing.assert_close(acceleration[flying], torch.full_like(acceleration[flying], -gravity), atol=0.3, rtol=0)
+    assert bool(flying.any()) == (len(middles) == 2)
