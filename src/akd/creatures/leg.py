@@ -89,7 +89,7 @@ class Leg:
     @cached_property
     def _table(self) -> tuple[np.ndarray, np.ndarray]:
         """Fold amounts and the leg lengths they give, falling. Dense at the stretched end, where length hardly changes."""
-        least = -max(float(np.max(self._rest_bends, initial=0.0)), STRETCHED)
+        least = -max(float(np.max(self.rest_bends, initial=0.0)), STRETCHED)
         amount = least + (FOLDED - least) * np.linspace(0, 1, 257) ** 2
         length = np.linalg.norm(self._foot_at(self._fold(amount)), axis=-1)
         start = int(np.flatnonzero(length >= length.max() - 1e-9)[-1])
@@ -98,7 +98,7 @@ class Leg:
         return amount[used], length[used]
 
     @cached_property
-    def _rest_bends(self) -> Float[np.ndarray, " hinge"]:
+    def rest_bends(self) -> Float[np.ndarray, " hinge"]:
         """Signed bend of each hinge at rest, positive in the direction it folds."""
         return self.signs * np.angle(self.bones[1:] / self.bones[:-1]) if len(self.bones) > 1 else np.zeros(0)
 
@@ -107,10 +107,10 @@ class Leg:
         count = len(self.signs)
         share = np.array([SHARE[min(k, len(SHARE) - 1)] for k in range(count)])
         if self.sprawls and count:
-            share = np.maximum(np.abs(self._rest_bends) / max(np.abs(self._rest_bends).max(), 1e-6), 0.15)
-        bend = self._rest_bends + amount[:, None] * share
-        bend = np.clip(bend, np.minimum(self._rest_bends, STRETCHED), FOLDED)
-        return self.signs * (bend - self._rest_bends)
+            share = np.maximum(np.abs(self.rest_bends) / max(np.abs(self.rest_bends).max(), 1e-6), 0.15)
+        bend = self.rest_bends + amount[:, None] * share
+        bend = np.clip(bend, np.minimum(self.rest_bends, STRETCHED), FOLDED)
+        return self.signs * (bend - self.rest_bends)
 
     def _foot_at(self, fold: Float[np.ndarray, "sample hinge"]) -> Float[np.ndarray, "sample 3"]:
         """The foot joint seen from the hip, hip unturned."""

@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from akd.distill.curves import Curves, Fourier, Times
+from akd.distill.hinges import Hinges
 from akd.motion import Motion
 from akd.pose import Pose
 from akd.rotations import rotation_vector_to_quaternion
@@ -39,8 +40,9 @@ class Dance(nn.Module):
     lag: nn.Parameter
     """By how much of a round a loop's right side follows its left: animals hop or take turns, but both sides do the same."""
 
-    def __init__(self, skeleton: Skeleton, curves: Curves, speed: float) -> None:
+    def __init__(self, skeleton: Skeleton, curves: Curves, speed: float, hinges: Hinges | None = None) -> None:
         super().__init__()
+        self.hinges = hinges
         self.skeleton = skeleton
         self.curves = curves
         self.register_buffer("speed", torch.tensor(float(speed)))
@@ -58,6 +60,8 @@ class Dance(nn.Module):
         carried = torch.stack((self.speed * times, self.height.expand_as(times), torch.zeros_like(times)), -1)
         angles = values[:, 6:].unflatten(1, (-1, 3))
         angles = torch.cat((torch.zeros_like(angles[:, :1]), angles), 1)
+        if self.hinges is not None:
+            angles = self.hinges.kept(angles)
         return Pose(self.rest + carried + values[:, :3], rotation_vector_to_quaternion(values[:, 3:6]), angles)
 
     def _two_sided(self, values: Float[Tensor, "time channel"], times: Times, curves: Fourier) -> Float[Tensor, "time channel"]:

@@ -10,6 +10,7 @@ from torch import Tensor
 from akd.distill.curves import Curves, Fourier, Frames, Spline
 from akd.distill.dance import Dance, channel_reach
 from akd.distill.estimators import ESTIMATORS, Question, draw_noise
+from akd.distill.hinges import hinges_of
 from akd.distill.objective import STANCE, Footing, ground_depth, lift, settle, settle_speed, slip, smoothness, steps
 from akd.distill.phases import choose_phases
 from akd.distill.recipe import PAPER_LATENTS, Recipe
@@ -184,7 +185,7 @@ def start_dance(task: Task) -> Dance:
         curves = Spline(channels, task.seconds, knots_per_second=task.fps / 2, spread=ROUGHNESS, randomness=randomness)
     else:
         curves = Frames(channels, round(task.seconds * task.fps) + 1, task.fps, spread=ROUGHNESS, randomness=randomness)
-    return Dance(task.rig.skeleton, curves, task.start_speed)
+    return Dance(task.rig.skeleton, curves, task.start_speed, hinges_of(task.rig) if recipe.hinges else None)
 
 
 def as_seen(motion: Motion) -> Motion:

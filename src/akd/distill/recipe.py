@@ -34,6 +34,8 @@ class Recipe:
     t_settled: float = 1.0
     phases_at: tuple[float, ...] = (0.15, 0.3, 0.45)
     """Shares of the iterations after which the prior is asked which legs go when (see ``phases``)."""
+    hinges: bool = True
+    """Knees bend one way (see ``hinges``)."""
     smooth: float = 2e5
     """Weight of the second differences of Θ."""
     ground: float = 1e7
@@ -65,7 +67,7 @@ class Recipe:
 DEFAULT = Recipe()
 PAPER = Recipe(
     iterations=10_000, curves="frames", estimator="sds", draws=1, guidance=100.0, learning_rate=0.01, t_start=(0.02, 0.98),
-    t_end=(0.02, 0.5), t_settled=0.5, phases_at=(), footing=0.0, plant=False,
+    t_end=(0.02, 0.5), t_settled=0.5, phases_at=(), hinges=False, footing=0.0, plant=False,
 )  # fmt: skip
 """The paper's; it does not publish a learning rate."""
 RECIPES: dict[str, Recipe] = {"default": DEFAULT, "paper": PAPER}
