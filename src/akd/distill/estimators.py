@@ -42,10 +42,11 @@ def draw_noise(shape: tuple[int, ...], draws: int, t: tuple[float, float], rando
 def sds(prior: VideoPrior, z: Latents, ask: Question) -> Latents:
     """Score distillation: z − ẑ, ẑ the guided guess of the clean clip, made in one step or several."""
     clean = z.expand_as(ask.noise)
-    z_t, t = add_noise(clean, ask.noise, prior.schedule.level(ask.t)), ask.t
+    t = ask.t.to(z.device)
+    z_t = add_noise(clean, ask.noise.to(z), prior.schedule.level(t))
     for step in range(ask.look_ahead):
         guess = prior.denoise(z_t, t, ask.wanted, ask.unwanted, ask.guidance)
-        t = ask.t * (1 - (step + 1) / ask.look_ahead)
+        t = ask.t.to(z.device) * (1 - (step + 1) / ask.look_ahead)
         z_t = add_noise(guess.clean, guess.noise, prior.schedule.level(t))
     return (clean - guess.clean).mean(0, keepdim=True)
 
@@ -73,8 +74,9 @@ def lively(prior: VideoPrior, z: Latents, ask: Question) -> Latents:
 
 def _guesses(prior: VideoPrior, z: Latents, ask: Question) -> tuple[Latents, Latents]:
     """The clean clip as the wanted and as the unwanted sentence have it, mean over the draws."""
-    z_t = add_noise(z.expand_as(ask.noise), ask.noise, prior.schedule.level(ask.t))
-    wanted, unwanted = (prior.denoise(z_t, ask.t, text).clean.mean(0, keepdim=True) for text in (ask.wanted, ask.unwanted))
+    t = ask.t.to(z.device)
+    z_t = add_noise(z.expand_as(ask.noise), ask.noise.to(z), prior.schedule.level(t))
+    wanted, unwanted = (prior.denoise(z_t, t, text).clean.mean(0, keepdim=True) for text in (ask.wanted, ask.unwanted))
     return wanted, unwanted
 
 

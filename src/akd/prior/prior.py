@@ -141,6 +141,6 @@ class VideoPrior:
 
 def denoising_error(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: Text) -> Float[Tensor, " draw"]:
     """Mean square error of the guessed clean latents, for every draw."""
-    clean = z.expand_as(noise)
-    guess = prior.denoise(add_noise(clean, noise, prior.schedule.level(t)), t, text)
+    clean, t = z.expand_as(noise), t.to(z.device)
+    guess = prior.denoise(add_noise(clean, noise.to(z), prior.schedule.level(t)), t, text)
     return (guess.clean - clean).square().flatten(1).mean(1)
