@@ -60,6 +60,14 @@ def test_skeletons_are_mirror_symmetric_and_sides_are_named() -> None:
     assert fronts[0] > fronts[1]
 
 
+def test_a_neck_that_stands_does_not_make_a_trunk_stand() -> None:
+    """What sticks out behind an upright body above its hips is a pack; an ostrich has a tail there."""
+    truth = creature("ostrich", 20003)
+    joints, *_ = find_skeleton(truth.mesh)
+    assert [sum(limb.kind == "tail" for limb in limbs) for limbs in (joints.limbs, truth.skeleton.limbs)] == [1, 1]
+    assert "tail" not in {limb.kind for limb in find_skeleton(creature("astronaut", 20003).mesh)[0].limbs}
+
+
 def test_the_mesh_may_face_anywhere() -> None:
     truth = creature("dog", 5)
     c, s = np.cos(2.0), np.sin(2.0)

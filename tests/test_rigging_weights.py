@@ -12,7 +12,7 @@ from akd.rigging.bones import bones_of, closest_on_bones
 from akd.rigging.heat import diffuse, laplacian
 from akd.rigging.surface import weld
 from akd.rigging.tips import flesh_ends
-from akd.rigging.weights import PAPER, heat_weights, nearest_weights
+from akd.rigging.weights import FADING, PAPER, faded, heat_weights, nearest_weights
 from akd.skeleton import Skeleton
 
 
@@ -176,3 +176,24 @@ def test_abuse_gives_weights(case: str, settings) -> None:
 def test_no_influences_is_an_error() -> None:
     with pytest.raises(AkdError, match="k is 0"):
         heat_weights(mesh_of(*tube()), ARM, k=0)
+
+
+def test_a_bone_reaches_its_straight_child_and_stops_short_of_the_others() -> None:
+    """A forearm ends at the wrist, whether or not a thumb grows beside it; a root goes on in what carries most."""
+    places = np.array([(0, 0, 0), (1, 0, 0), (2, 0, 0), (1.5, 1, 0), (3, 0, 0)], float)
+    skeleton = Skeleton.from_joints(("arm", "forearm", "hand", "thumb", "finger"), np.array([-1, 0, 1, 1, 2]), places)
+    bones = bones_of(skeleton, places, branching=0.4)
+    ends = {tuple(end) for end in bones.tail[bones.joint == 1].round(6).tolist()}
+    assert ends == {(2.0, 0.0, 0.0), (1.2, 0.4, 0.0)}
+    trunk = Skeleton.from_joints(("hips", "leg", "spine", "head"), np.array([-1, 0, 0, 2]), places[[0, 3, 1, 2]])
+    bones = bones_of(trunk, places[[0, 3, 1, 2]], branching=0.4)
+    assert {tuple(end) for end in bones.tail[bones.joint == 0].round(6).tolist()} == {(1.0, 0.0, 0.0), (0.6, 0.4, 0.0)}
+
+
+def test_faint_weights_fade_without_a_jump_and_the_strongest_stays() -> None:
+    share = np.linspace(0, 1, 2001)
+    weights = faded(np.stack((share, 1 - share), 1))
+    assert (weights[share < FADING[0], 0] == 0).all()
+    np.testing.assert_array_equal(weights[share > FADING[1], 0], share[share > FADING[1]])
+    assert np.abs(np.diff(weights, axis=0)).max() < 0.002
+    np.testing.assert_array_equal(faded(np.full((1, 100), 0.01)), np.full((1, 100), 0.01))

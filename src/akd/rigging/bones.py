@@ -3,9 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from akd.skeleton import Skeleton
+
+STRAIGHT_ON = 0.7
+"""A bone goes on in a child whose direction differs by less than 45° (this is the cosine)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,16 +24,37 @@ class Bones:
 def bones_of(skeleton: Skeleton, tips: Float[np.ndarray, "joint 3"], *, branching: float = 1.0) -> Bones:
     """A segment from every joint to each of its children; joints without children reach to their place in ``tips``.
 
-    Where several children branch off, segments go only the share ``branching`` of the way: flesh near a shoulder is the
-    arm's, not the spine's.
+    Where several children branch off, only the one that goes straight on is reached; segments to the others go the share
+    ``branching`` of the way: flesh near a shoulder is the arm's, not the spine's, but a forearm ends at the wrist, thumb or not.
     """
     children = np.flatnonzero(skeleton.parents >= 0)
     leaves = np.setdiff1d(np.arange(skeleton.joint_count), skeleton.parents)
     joint = np.concatenate((skeleton.parents[children], leaves))
     head, tail = skeleton.positions[joint], np.concatenate((skeleton.positions[children], tips[leaves]))
-    branches = np.bincount(joint, minlength=skeleton.joint_count)[joint] > 1
-    tail = np.where(branches[:, None], head + branching * (tail - head), tail)
-    return Bones(joint, head, tail, skeleton.joint_count)
+    reach = np.concatenate((np.where(_goes_on(skeleton)[children], 1.0, branching), np.ones(len(leaves))))
+    return Bones(joint, head, head + reach[:, None] * (tail - head), skeleton.joint_count)
+
+
+def _goes_on(skeleton: Skeleton) -> Bool[np.ndarray, " joint"]:
+    """Is a joint the one that continues its parent's bone? An only child is; else the straightest one, if it is straight; and
+    of the root's the one that carries most joints, which is the spine."""
+    carried = np.ones(skeleton.joint_count)
+    for joint in range(skeleton.joint_count - 1, 0, -1):
+        carried[skeleton.parents[joint]] += carried[joint]
+    out = np.zeros(skeleton.joint_count, bool)
+    for joint, above in enumerate(skeleton.parents.tolist()):
+        children = np.flatnonzero(skeleton.parents == joint)
+        if len(children) < 2:
+            out[children] = True
+        elif above < 0:
+            most = carried[children] == carried[children].max()
+            out[children[most]] = most.sum() == 1
+        else:
+            on = skeleton.positions[joint] - skeleton.positions[above]
+            ways = skeleton.positions[children] - skeleton.positions[joint]
+            cosine = ways @ on / np.maximum(np.linalg.norm(ways, axis=1) * np.linalg.norm(on), 1e-30)
+            out[children[np.argmax(cosine)]] = cosine.max() > STRAIGHT_ON
+    return out
 
 
 def closest_on_bones(

@@ -23,6 +23,8 @@ BEHIND = 0.02
 """A tail ends this far behind the thighs [size]."""
 TOGETHER = 3
 """Lines run together while they are this near [voxels]."""
+DEEP = 0.75
+"""Flesh deeper than this is the trunk's core [deepest place]."""
 SHORT_TAIL = 0.03
 """Tails may stick out less than limbs [size]."""
 
@@ -96,9 +98,7 @@ def _tail(middle: list[Line], head: Line, legs: list[Pair], volume: Volume) -> L
     leg = min(legs, key=lambda p: p.points[-1, 0]).points if legs else head.points[:1]
     hips = _hips(legs, volume) if legs else head.points[0]
     thighs = min(hips[0], float(np.median(leg[len(leg) // 2 :, 0])))
-    rise = head.points[np.argmax(head.points[:, 1])] - hips
-    upright = rise[1] > 1.5 * abs(rise[0])
-    if upright:  # small bumps behind are seats, and what sticks out higher up is a pack
+    if _is_upright(head, hips, volume):  # small bumps behind are seats, and what sticks out higher up is a pack
         low = hips[1] + BEHIND * volume.size
         middle = [line for line in middle if line.reach > SHORTEST * volume.size and line.points[-1, 1] < low]
         thighs -= float(volume.depth[volume.tree.query(hips)[1]])
@@ -110,6 +110,15 @@ def _tail(middle: list[Line], head: Line, legs: list[Pair], volume: Volume) -> L
         if near_hips and with_head <= with_leg + TOGETHER and line.points[-1, 0] < thighs - BEHIND * volume.size:
             found.append(line)
     return min(found, key=lambda line: line.points[-1, 0], default=None)
+
+
+def _is_upright(head: Line, hips: Float[np.ndarray, " 3"], volume: Volume) -> bool:
+    """Does the trunk stand? Its head is above its hips, and its deepest flesh is no longer than high: the neck of an ostrich
+    stands, its trunk lies."""
+    rise = head.points[np.argmax(head.points[:, 1])] - hips
+    deep = (volume.depth > DEEP * volume.depth.max()) & (np.abs(volume.centers[:, 2]) < 2 * volume.step)
+    length, height, _ = np.ptp(volume.centers[deep], axis=0)
+    return bool(rise[1] > 1.5 * abs(rise[0]) and height >= length)
 
 
 def _run_together(line: Line, other: Float[np.ndarray, "place 3"], volume: Volume) -> int:

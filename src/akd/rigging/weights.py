@@ -2,8 +2,8 @@
 
 The method is the heat equilibrium of Baran and Popović (2007), as in the AKD paper. Ours differs from the paper's in a few
 ways, each worth something against artists' weights (docs/rigging.md), and ``PAPER`` switches them off: bones straight below the
-skin count as nearer; joints that branch reach only part of the way to their children; where bones are equally near, as
-around every joint, they share the vertex; heat sticks closer to its source; loose pieces keep to their own bones.
+skin count as nearer; joints that branch reach only part of the way to children off the straight way; where bones are equally
+near, as around every joint, they share the vertex; heat sticks closer to its source and fades; loose pieces keep to their bones.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,9 @@ from akd.skeleton import Skeleton
 NEAREST = 1e-3
 """Distances to bones count as at least this share of the mesh's size, or a bone on the skin would be infinitely hot."""
 FAINT = 0.01
-"""Weights below this are left out."""
+"""Weights below this share of the strongest are left out."""
+FADING = (0.025, 0.05)
+"""Weights below the first vanish and above the second stay; between them they fade, so that nothing jumps."""
 
 
 @dataclass(frozen=True)
@@ -38,14 +40,16 @@ class HeatSettings:
     facing: bool = True
     """Do bones straight below the skin count as nearer than others?"""
     branching: float = 0.4
-    """How far a joint with several children reaches towards each of them."""
+    """How far a joint with several children reaches towards those that do not go straight on."""
     sharpness: float = 1000.0
     """Bones share a vertex as (d_nearest / d)^sharpness."""
+    fading: bool = True
+    """Do faint weights fade away? Heat reaches everywhere, artists' weights do not."""
     pieces: bool = True
     """Are loose pieces told apart: flesh of certain bones only, small or merely held ones that move as one?"""
 
 
-PAPER = HeatSettings(conductance=1.0, facing=False, branching=1.0, sharpness=np.inf, pieces=False)
+PAPER = HeatSettings(conductance=1.0, facing=False, branching=1.0, sharpness=np.inf, fading=False, pieces=False)
 """As published: only the nearest bone heats a vertex, and only if it is visible."""
 
 
@@ -68,6 +72,8 @@ def heat_weights(
     heat = diffuse(*laplacian(body), conductance, _sources(sight, bones, skeleton, settings.sharpness))
     if settings.pieces:
         heat = stiffened(body, heat)
+    if settings.fading:
+        heat = faded(heat)
     points = carried_weights(surface, bending, body, strongest(heat, k))
     return strongest(_carried_back(mesh, surface, points), k)
 
@@ -86,6 +92,13 @@ def strongest(weights: Float[np.ndarray, "vertex joint"], k: int) -> Float[np.nd
         dropped = np.argpartition(weights, -k, axis=1)[:, :-k]
         np.put_along_axis(weights, dropped, 0, axis=1)
     return weights / weights.sum(1, keepdims=True)
+
+
+def faded(weights: Float[np.ndarray, "vertex joint"]) -> Float[np.ndarray, "vertex joint"]:
+    """Weights without the long tail of warmth that every bone sends everywhere; the strongest of a row always stays."""
+    low, high = FADING
+    left = weights * np.clip((weights - low) / (high - low), 0, 1)
+    return np.where(weights >= weights.max(1, keepdims=True), weights, left)
 
 
 def _conductance(surface: Surface, sight: Sight, c: float) -> Float[np.ndarray, " point"]:
