@@ -7,6 +7,8 @@ A pixel that is finished has its transmittance stored with a minus sign: it then
 one comparison serves both, and eight finished neighbours are skipped before any arithmetic.
 """
 
+import math
+
 import numpy as np
 
 from akd.render.compiled import kernel, part
@@ -17,11 +19,12 @@ from akd.render.kernel_ellipses import (
     GRADIENT_SIZE,
     GREEN,
     HALF_WIDTH,
+    LOG2_E,
+    LOG_OPACITY,
     OPACITY,
     REACH,
     RED,
     SLOPE,
-    SPAN,
     TAPER,
     TIP,
     XX,
@@ -51,44 +54,38 @@ from akd.render.lanes import (
 )
 from akd.render.raster_reference import FAINTEST, FINISHED, STRONGEST
 
-LOG2_E = 1.4426950408889634
+LOG2_FAINTEST, LOG2_STRONGEST = math.log2(FAINTEST), math.log2(STRONGEST)
 
 
 @kernel
-def blend(ellipses, top, bottom, color, transmittance, depth):
-    """Rows ``top`` to ``bottom`` of one picture: colour over black, transmittance, Σ w z."""
+def blend(ellipses, ranks, top, bottom, color, transmittance, depth):
+    """Rows ``top`` to ``bottom`` of one picture under the ellipses in ``ranks``: colour over black, transmittance, Σ w z."""
     width, stride, zero = color.shape[1], color.shape[1] + WIDTH, fill(color.dtype.type(0.0))
-    upper, under = color.dtype.type(top), color.dtype.type(bottom)
     pixels = _fresh_pixels(bottom - top, 5, width, color)  # transmittance, red, green, blue, depth
-    for rank in range(len(ellipses)):
+    for rank in ranks:
         e = pointer(ellipses, rank * ELLIPSE_SIZE)
-        if e[Y] + e[REACH] < upper or e[Y] - e[REACH] > under:
-            continue
         left, right = _columns(e, width)
         middle = e[Y] - like(e[Y], 0.5)
         for column in range(left, right, WIDTH):
             first, last = _rows(e, column, right - left, top, bottom)
-            _, square, product = _across(e, column)
+            _, constant, linear, square = _exponent(e, column)
+            dy = fill(color.dtype.type(first) - middle)
             for row in range(first, last):
                 here = (row - top) * 5 * stride + column
                 t = load(pixels, here)
                 if any_lane(t > 0.0):
-                    dy = color.dtype.type(row) - middle
-                    _, weight, _ = _pass_through(pixels, here, t, e, square, product, dy, zero)
+                    exponent = (square * dy + linear) * dy + constant
+                    _, weight, _ = _pass_through(pixels, here, t, e, exponent, zero)
                     _add(pixels, here + stride, weight, e[RED])
                     _add(pixels, here + 2 * stride, weight, e[GREEN])
                     _add(pixels, here + 3 * stride, weight, e[BLUE])
                     _add(pixels, here + 4 * stride, weight, e[DEPTH])
-    for row in range(top, bottom):
-        for column in range(width):
-            here = (row - top) * 5 * stride + column
-            transmittance[row, column], depth[row, column] = abs(pixels[here]), pixels[here + 4 * stride]
-            for channel in range(3):
-                color[row, column, channel] = pixels[here + (1 + channel) * stride]
+                dy = dy + 1.0
+    _write_pictures(pixels, top, bottom, stride, color, transmittance, depth)
 
 
 @kernel
-def blend_back(ellipses, order, top, bottom, color, transmittance, depth, d_color, d_transmittance, d_depth, gradients):
+def blend_back(ellipses, ranks, order, top, bottom, color, transmittance, depth, d_color, d_transmittance, d_depth, gradients):
     """Gradients of the ten first columns of each ellipse from these rows, written to row ``order[rank]``.
 
     The scan is repeated front to back. With q_i the change of the loss per weight w_i, what the splats behind i still
@@ -99,30 +96,28 @@ def blend_back(ellipses, order, top, bottom, color, transmittance, depth, d_colo
     and rows, for the caller to add: so bands can be drawn at the same time and need no full set of gradients each.
     """
     width, stride, zero = color.shape[1], color.shape[1] + WIDTH, fill(color.dtype.type(0.0))
-    upper, under = color.dtype.type(top), color.dtype.type(bottom)
     pixels = _fresh_pixels(bottom - top, 6, width, color)  # transmittance, R, ∂ red, ∂ green, ∂ blue, ∂ depth
     _fill_gradients(pixels, top, bottom, stride, color, transmittance, depth, d_color, d_transmittance, d_depth)
-    hosts, guests = np.empty(_count_guests(ellipses, top), np.int32), 0
+    hosts, guests = np.empty(_count_guests(ellipses, ranks, top), np.int32), 0
     elsewhere = np.empty(len(hosts) * GRADIENT_SIZE, color.dtype)
-    for rank in range(len(ellipses)):
+    for rank in ranks:
         e = pointer(ellipses, rank * ELLIPSE_SIZE)
-        if e[Y] + e[REACH] < upper or e[Y] - e[REACH] > under:
-            continue
         left, right = _columns(e, width)
         middle, is_seen = e[Y] - like(e[Y], 0.5), False
         s, s_x, s_y, s_xx, s_xy, s_yy = zero, zero, zero, zero, zero, zero
         s_red, s_green, s_blue, s_far = zero, zero, zero, zero
         for column in range(left, right, WIDTH):
             first, last = _rows(e, column, right - left, top, bottom)
-            dx, square, product = _across(e, column)
+            dx, constant, linear, square = _exponent(e, column)
+            dy = fill(color.dtype.type(first) - middle)
             d_0, d_1, d_2 = zero, zero, zero  # Σ ∂loss/∂σ dyⁿ down these eight columns, in which dx stays the same
             for row in range(first, last):
                 here = (row - top) * 6 * stride + column
                 t = load(pixels, here)
                 if any_lane(t > 0.0):
                     is_seen = True
-                    dy = color.dtype.type(row) - middle
-                    alpha, weight, follows = _pass_through(pixels, here, t, e, square, product, dy, zero)
+                    exponent = (square * dy + linear) * dy + constant
+                    alpha, weight, follows = _pass_through(pixels, here, t, e, exponent, zero)
                     red, green = load(pixels, here + 2 * stride), load(pixels, here + 3 * stride)
                     blue, far = load(pixels, here + 4 * stride), load(pixels, here + 5 * stride)
                     s_red, s_green = s_red + weight * red, s_green + weight * green
@@ -132,6 +127,7 @@ def blend_back(ellipses, order, top, bottom, color, transmittance, depth, d_colo
                     store(pixels, here + stride, behind)
                     d_sigma = choose(follows, alpha * (behind / (1.0 - alpha) - t * q), zero)  # ∂loss/∂σ = −α ∂loss/∂α
                     d_0, d_1, d_2 = d_0 + d_sigma, d_1 + d_sigma * dy, d_2 + d_sigma * (dy * dy)
+                dy = dy + 1.0
             s, s_x, s_xx = s + d_0, s_x + d_0 * dx, s_xx + d_0 * (dx * dx)
             s_y, s_xy, s_yy = s_y + d_1, s_xy + d_1 * dx, s_yy + d_2
         if is_seen:
@@ -148,10 +144,10 @@ def blend_back(ellipses, order, top, bottom, color, transmittance, depth, d_colo
 
 
 @part
-def _pass_through(pixels, here, t, e, square, product, dy, zero):
+def _pass_through(pixels, here, t, e, exponent, zero):
     """Eight pixels behind one more splat: their new transmittance is stored; returns α, the splat's weight α T, and
     where α follows the splat: not where it was cut off above or the pixel is finished."""
-    alpha, is_free = _alpha(e, square, product, dy, zero)
+    alpha, is_free = _alpha(e, exponent, zero)
     weight = t * alpha
     after = t - weight
     goes_on = after > FINISHED
@@ -164,25 +160,43 @@ def _fresh_pixels(rows, planes, width, like):
     """Transmittance 1 and zeros, plane beside plane within each row: a whole plane apart, addresses would often agree in
     their low bits and the processor take one plane's loads for another's stores. Each row ends with eight finished
     pixels, so that a load may run over its end."""
-    pixels = np.zeros(rows * planes * (width + WIDTH), like.dtype)
-    for row in range(rows):
-        start = row * planes * (width + WIDTH)
-        for column in range(width + WIDTH):
-            pixels[start + column] = 1.0 if column < width else -1.0
+    stride = width + WIDTH
+    pixels = np.zeros(rows * planes * stride, like.dtype)
+    for start in range(0, len(pixels), planes * stride):
+        pixels[start : start + width] = 1.0
+        pixels[start + width : start + stride] = -1.0
     return pixels
+
+
+@part
+def _write_pictures(pixels, top, bottom, stride, color, transmittance, depth):
+    for row in range(top, bottom):
+        left, red, green, blue, far = _planes(pixels, (row - top) * 5 * stride, stride)
+        for column in range(color.shape[1]):
+            transmittance[row, column], depth[row, column] = abs(left[column]), far[column]
+        for column in range(color.shape[1]):
+            color[row, column, 0], color[row, column, 1], color[row, column, 2] = red[column], green[column], blue[column]
 
 
 @part
 def _fill_gradients(pixels, top, bottom, stride, color, transmittance, depth, d_color, d_transmittance, d_depth):
     """What the loss asks of each pixel, and what all its splats and its background together add to the loss."""
     for row in range(top, bottom):
+        whole, red, green, blue, far = _planes(pixels, (row - top) * 6 * stride + stride, stride)
         for column in range(color.shape[1]):
-            here = (row - top) * 6 * stride + column
-            whole = d_transmittance[row, column] * transmittance[row, column] + d_depth[row, column] * depth[row, column]
-            for channel in range(3):
-                pixels[here + (2 + channel) * stride] = d_color[row, column, channel]
-                whole += d_color[row, column, channel] * color[row, column, channel]
-            pixels[here + stride], pixels[here + 5 * stride] = whole, d_depth[row, column]
+            far[column] = d_depth[row, column]
+            red[column], green[column], blue[column] = d_color[row, column, 0], d_color[row, column, 1], d_color[row, column, 2]
+        for column in range(color.shape[1]):
+            beside = d_transmittance[row, column] * transmittance[row, column] + far[column] * depth[row, column]
+            shade = red[column] * color[row, column, 0] + green[column] * color[row, column, 1]
+            whole[column] = beside + shade + blue[column] * color[row, column, 2]
+
+
+@part
+def _planes(pixels, start, stride):
+    """Where five neighbouring planes of a row begin. Loops over these, a few planes each, are vectorised by the compiler."""
+    first, second, third = pointer(pixels, start), pointer(pixels, start + stride), pointer(pixels, start + 2 * stride)
+    return first, second, third, pointer(pixels, start + 3 * stride), pointer(pixels, start + 4 * stride)
 
 
 @part
@@ -203,11 +217,12 @@ def _rows(e, column, across, top, bottom):
     if across > WIDTH:
         left = like(e[X], column + 0.5) - e[X]
         right = left + like(e[X], WIDTH - 1)
+        edge = e[HALF_WIDTH] * e[HALF_WIDTH]
         high, low = min(max(-e[TIP], left), right), min(max(e[TIP], left), right)
         if high != -e[TIP]:
-            above = max(e[SLOPE] * high - sqrt(max(e[SPAN] - e[TAPER] * high * high, like(e[X], 0.0))), above)
+            above = max(e[SLOPE] * high - sqrt(max(e[TAPER] * (edge - high * high), like(e[X], 0.0))), above)
         if low != e[TIP]:
-            below = min(e[SLOPE] * low + sqrt(max(e[SPAN] - e[TAPER] * low * low, like(e[X], 0.0))), below)
+            below = min(e[SLOPE] * low + sqrt(max(e[TAPER] * (edge - low * low), like(e[X], 0.0))), below)
     middle = e[Y] - like(e[X], 0.5)
     first, last = max(middle + above, like(e[X], top)), min(middle + below, like(e[X], bottom - 1))
     return int(ceil(first)), int(floor(last)) + 1
@@ -220,7 +235,7 @@ def _begins_above(e, top):
 
 
 @part
-def _count_guests(ellipses, top):
+def _count_guests(ellipses, ranks, top):
     """How many ellipses may come down into this band from those above."""
     count = 0
     if top > 0:
@@ -231,19 +246,18 @@ def _count_guests(ellipses, top):
 
 
 @part
-def _across(e, column):
-    """Eight columns as the exponent log2 e^−σ sees them: dx, its term in dx², and what dy is multiplied with."""
+def _exponent(e, column):
+    """Eight columns: dx, and log2 α there as a polynomial of dy, constant term first."""
     dx, scale = ramp(like(e[X], column + 0.5) - e[X]), like(e[X], -LOG2_E)
-    return dx, dx * dx * (like(e[X], 0.5) * scale * e[XX]), dx * (scale * e[XY])
+    half = like(e[X], 0.5) * scale
+    return dx, dx * dx * (half * e[XX]) + e[LOG_OPACITY], dx * (scale * e[XY]), fill(half * e[YY])
 
 
 @part
-def _alpha(e, square, product, dy, zero):
+def _alpha(e, exponent, zero):
     """α, and whether it still follows the splat, that is, was not cut off above."""
-    exponent = product * dy + (square + like(e[X], -0.5 * LOG2_E) * e[YY] * dy * dy)
-    peak = exp2(exponent) * e[OPACITY]
-    alpha = lower(peak, STRONGEST)
-    return choose((alpha >= FAINTEST) & (exponent <= 0.0), alpha, zero), peak <= STRONGEST
+    alpha = lower(exp2(exponent), STRONGEST)
+    return choose((exponent >= LOG2_FAINTEST) & (exponent <= e[LOG_OPACITY]), alpha, zero), exponent <= LOG2_STRONGEST
 
 
 @part

@@ -4,6 +4,8 @@ The mathematics is that of ``projection.project``, eight splats at a time and wi
 these many small products would cost more than the blending. Arrays of vectors and matrices come in flattened.
 """
 
+import math
+
 import numpy as np
 
 from akd.render.compiled import kernel, part
@@ -11,9 +13,9 @@ from akd.render.lanes import WIDTH, choose, fill, gather, higher, load, log, low
 from akd.render.projection import BLUR, MARGIN
 from akd.render.raster_reference import FAINTEST
 
-# Columns of an ellipse. The first ten have gradients; the others tell which pixels it can reach.
+# Columns of an ellipse. The first ten have gradients; the last five tell which pixels it can reach.
 X, Y, XX, XY, YY, OPACITY, DEPTH, RED, GREEN, BLUE = range(10)
-SLOPE, SPAN, TAPER, TIP, HALF_WIDTH, REACH = range(10, 16)
+LOG_OPACITY, SLOPE, TAPER, TIP, HALF_WIDTH, REACH = range(10, 16)
 ELLIPSE_SIZE = 16  # an ellipse of float32 is one cache line
 GRADIENT_SIZE = 10
 
@@ -22,6 +24,7 @@ FX, FY, CX, CY, WIDE, HIGH, NEAR, FAR = range(12, 20)
 LENS_SIZE, LENS_GRADIENT_SIZE = 20, 16
 
 DIGIT = 11  # bits sorted in one pass
+LOG2_E, LOG_FAINTEST = 1.4426950408889634, math.log(FAINTEST)
 
 
 @kernel
@@ -70,6 +73,26 @@ def arrange_ellipses(flat, visible, colors, order, first, last, ellipses):
 
 
 @kernel
+def list_by_band(ellipses, rows, bands):
+    """For each band of so many ``rows`` the ellipses that can reach into it, nearest first.
+
+    The first array tells where each band's list begins in the second, and behind the last, where that ends.
+    """
+    starts = np.zeros(bands + 1, np.int64)
+    for rank in range(len(ellipses)):
+        first, last = _bands_reached(ellipses, rank, rows, bands)
+        starts[first + 1 : last + 2] += 1
+    starts = np.cumsum(starts)
+    ranks, place = np.empty(starts[-1], np.int32), starts.copy()
+    for rank in range(len(ellipses)):
+        first, last = _bands_reached(ellipses, rank, rows, bands)
+        for band in range(first, last + 1):
+            ranks[place[band]] = rank
+            place[band] += 1
+    return starts, ranks
+
+
+@kernel
 def splat_gradients(
     means, covariances, lens, visible, gradients, first, last, start, count, d_means, d_covariances, d_opacities, d_colors, d_lens
 ):
@@ -87,6 +110,13 @@ def splat_gradients(
             scatter(d_colors, visible, k, 3, channel, _gradient(gradients, k, RED + channel))
     for i in range(LENS_GRADIENT_SIZE):
         d_lens[i] = total(load(sums, i * WIDTH))
+
+
+@part
+def _bands_reached(ellipses, rank, rows, bands):
+    """First and last; cut off before rounding, as a huge splat would overflow."""
+    y, reach, zero = ellipses[rank, Y], ellipses[rank, REACH], ellipses.dtype.type(0.0)
+    return int(max(y - reach, zero)) // rows, int(min(y + reach, ellipses.dtype.type(rows * bands - 1))) // rows
 
 
 @part
@@ -172,22 +202,22 @@ def _project(means, covariances, opacities, index, k, lens, ellipses):
     px, py = slope_x * lens[FX] + lens[CX], slope_y * lens[FY] + lens[CY]
     opacity = gather(opacities, index, k, 1, 0)
     # α ≥ 1/255 where 2σ ≤ cut; a little more, because every pixel is tested again exactly.
-    cut = log(opacity * 255.0) * 2.002 + 0.001
+    log_opacity = log(opacity)
+    cut = (log_opacity - LOG_FAINTEST) * 2.002 + 0.001
     reach_x, reach_y = sqrt(cut * xx), sqrt(cut * yy)
     across = (px + reach_x >= 0.0) & (px - reach_x <= lens[WIDE])
     down = (py + reach_y >= 0.0) & (py - reach_y <= lens[HIGH])
     visible = across & down & (determinant > 0.0)
     reach = choose(visible, reach_y, fill(lens.dtype.type(-1.0)))
-    # dx beside its centre the ellipse covers SLOPE·dx ± h with h² = SPAN − TAPER·dx², for |dx| ≤ HALF_WIDTH; it reaches
-    # lowest at dx = TIP.
-    slope, span, taper, tip = xy / xx, cut * determinant / xx, determinant / (xx * xx), cut * xy / reach_y
+    # dx beside its centre the ellipse covers SLOPE·dx ± h with h² = TAPER·(HALF_WIDTH² − dx²); it reaches lowest at dx = TIP.
+    slope, taper, tip = xy / xx, determinant / (xx * xx), cut * xy / reach_y
     conic = yy / determinant, -xy / determinant, xx / determinant
-    shape = slope, span, taper, tip, reach_x, reach
+    shape = log_opacity * LOG2_E, slope, taper, tip, reach_x, reach
     columns = px, py, conic[0], conic[1], conic[2], opacity, z, opacity, opacity, opacity
     for column in range(len(columns)):
         scatter(ellipses, None, 0, ELLIPSE_SIZE, column, columns[column])
     for column in range(len(shape)):
-        scatter(ellipses, None, 0, ELLIPSE_SIZE, SLOPE + column, shape[column])
+        scatter(ellipses, None, 0, ELLIPSE_SIZE, LOG_OPACITY + column, shape[column])
 
 
 @part

@@ -215,20 +215,15 @@ def totals(typing_context, a, b, c, d, e, f, g, h):
 
 
 @intrinsic
-def _whole_and_bits(typing_context, lanes):
-    """The nearest whole number of |x| < 2²² (float32), and its integer shifted to where a float keeps its exponent.
-
-    Adding 1.5 · 2²³ leaves no bits for a fraction, so the sum is rounded and its low bits are the integer.
-    """
+def _bits(typing_context, lanes):
+    """Whole numbers as integers, shifted to where a float keeps its exponent."""
 
     def generate(context, builder, signature, arguments):
-        vector, integers = arguments[0].type, ir.VectorType(ir.IntType(32), WIDTH)
-        magic = ir.Constant(vector, [1.5 * 2.0**23] * WIDTH)
-        rounded = builder.fadd(arguments[0], magic)
-        bits = builder.shl(builder.bitcast(rounded, integers), ir.Constant(integers, [23] * WIDTH))
-        return context.make_tuple(builder, signature.return_type, (builder.fsub(rounded, magic), builder.bitcast(bits, vector)))
+        integers = ir.VectorType(ir.IntType(32), WIDTH)
+        bits = builder.shl(builder.fptosi(arguments[0], integers), ir.Constant(integers, [23] * WIDTH))
+        return builder.bitcast(bits, arguments[0].type)
 
-    return types.UniTuple(lanes, 2)(lanes), generate
+    return lanes(lanes), generate
 
 
 @intrinsic
@@ -259,14 +254,13 @@ def _unary(name):
     return operation
 
 
-sqrt, log, floor, ceil = _unary("sqrt"), _unary("log"), _unary("floor"), _unary("ceil")
+sqrt, log, floor, ceil, nearest = (_unary(name) for name in ("sqrt", "log", "floor", "ceil", "rint"))
 _library_exp2 = _unary("exp2")
 
 
 @part
 def _float_exp2(x):
-    x = higher(x, -125.0)
-    whole, bits = _whole_and_bits(x)
+    whole = nearest(x)
     f = x - whole
     # The minimax polynomial of 2^f for |f| ≤ 1/2, 9e-8 off at most, and exact at zero; summed as a tree, because a
     # chain of five dependent products would leave the processor waiting.
@@ -275,11 +269,11 @@ def _float_exp2(x):
     middle = f * 0.0555073374 + 0.240222421
     high = f * 0.00132647269 + 0.00967151266
     p = (high * square + middle) * square + low
-    return _add_bits(p, bits)
+    return _add_bits(p, _bits(whole))
 
 
 def exp2(lanes):
-    """2^x for x < 127, to two units in the last place; far below zero it ends at 2⁻¹²⁵ instead of zero."""
+    """2^x for |x| ≤ 125, to two units in the last place; anything for other x."""
 
 
 @overload(exp2)

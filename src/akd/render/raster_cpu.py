@@ -1,8 +1,9 @@
 """The rasteriser for ordinary processors: compiled, eight pixels at a time, parallel over frames and bands of rows.
 
-A frame is one task from its splats to its picture, so that what it works on stays in one core's cache; where frames are
-few, each is cut further, into chunks of splats and bands of rows. Tasks own everything they write, so there is nothing
-to lock. They run on as many threads as ``torch.get_num_threads()`` says; the kernels release the GIL.
+A frame goes from its splats to its picture on one thread, so that what it works on stays in one core's cache, and one call
+does several. Where frames are few, each is cut further, into chunks of splats and bands of rows. Tasks own everything they
+write, so there is nothing to lock. They run on as many threads as ``torch.get_num_threads()`` says; the kernels release
+the GIL.
 """
 
 from typing import Any, NamedTuple
@@ -21,15 +22,22 @@ from akd.render.kernel_ellipses import (
     GRADIENT_SIZE,
     LENS_SIZE,
     arrange_ellipses,
+    list_by_band,
     project_splats,
     rank_ellipses,
     splat_gradients,
 )
+from akd.render.kernel_frames import carry_frames_back, draw_frames
 from akd.render.lanes import WIDTH
 from akd.render.raster_reference import Layers
 from akd.render.tasks import run_tasks, shares
 
-KEY_TYPES: dict[torch.dtype, Any] = {torch.float32: np.uint32, torch.float64: np.uint64}
+FLOAT_AND_KEY_TYPES: dict[torch.dtype, tuple[Any, Any]] = {
+    torch.float32: (np.float32, np.uint32),
+    torch.float64: (np.float64, np.uint64),
+}
+Lists = tuple[np.ndarray, np.ndarray]
+"""Which ellipses can reach into each band, as ``list_by_band`` gives them."""
 TASKS_PER_THREAD = 4
 """More than one, so that a thread with little to draw helps the others."""
 SMALLEST_BAND = 16
@@ -46,7 +54,7 @@ def rasterize_cpu(
     camera: Camera, near: float, far: float,
 ) -> Layers:
     """Blended colour over black, transmittance, and depth Σ w z."""
-    if means.device.type != "cpu" or means.dtype not in KEY_TYPES:
+    if means.device.type != "cpu" or means.dtype not in FLOAT_AND_KEY_TYPES:
         raise AkdError(
             f"the cpu backend takes float32 or float64 tensors in main memory, not {means.dtype} on {means.device}; "
             "convert them or use backend='reference'"
@@ -74,14 +82,17 @@ class _Rasterize(torch.autograd.Function):
         order = torch.empty(frames, splats, dtype=torch.int32)
         visible = torch.empty(frames, splats + WIDTH * len(chunks), dtype=torch.int32)
         found = np.zeros((frames, len(chunks)), np.int64)
-        rows = [_frame_rows(tensor, frames) for tensor in inputs]
-        pictures = [layer.numpy() for layer in layers]
-        starts = np.array([chunk.start for chunk in chunks])
+        rows, pictures = [_frame_rows(tensor) for tensor in inputs], [layer.numpy() for layer in layers]
+        made = ellipses.numpy(), order.numpy(), visible.numpy()
+        lists: dict[int, Lists] = {}
 
-        def draw_frame(frame: int) -> None:
-            *geometry, color, lens = (row[frame] for row in rows)
-            ordered, present, sorted_out = order.numpy()[frame], visible.numpy()[frame], ellipses.numpy()[frame]
-            flat, depths = np.empty(len(present) * ELLIPSE_SIZE, color.dtype), np.empty(splats, color.dtype)
+        def draw_whole(share: range) -> None:
+            draw_frames(share.start, share.stop, *rows, *_sorting_space(splats, dtype), *made, found, *pictures)
+
+        def draw_in_parts(frame: int) -> None:
+            *geometry, color, lens = (_of(row, frame) for row in rows)
+            sorted_out, ordered, present = (array[frame] for array in made)
+            flat = np.empty(len(present) * ELLIPSE_SIZE, color.dtype)
 
             def project(chunk: Chunk) -> None:
                 found[frame, chunk.number] = project_splats(*geometry, lens, chunk.first, chunk.last, chunk.start, flat, present)
@@ -90,42 +101,50 @@ class _Rasterize(torch.autograd.Function):
                 arrange_ellipses(flat, present, color, ordered, share.start, share.stop, sorted_out.reshape(-1))
 
             def draw(band: Band) -> None:
-                blend(sorted_out[:count], band.top, band.bottom, *(picture[frame] for picture in pictures))
+                blend(sorted_out, band.of(lists[frame]), band.top, band.bottom, *(picture[frame] for picture in pictures))
 
             run_tasks(threads, project, chunks)
-            count = rank_ellipses(flat, starts, found[frame], depths, depths.view(KEY_TYPES[dtype]), ordered)
+            starts = np.array([chunk.start for chunk in chunks])
+            count = rank_ellipses(flat, starts, found[frame], *_sorting_space(splats, dtype), ordered)
             run_tasks(threads, arrange, shares(count, len(chunks)))
+            lists[frame] = list_by_band(sorted_out[:count], bands[0].bottom, len(bands))
             run_tasks(threads, draw, bands)
 
-        run_tasks(threads, draw_frame, range(frames))
+        if _is_whole(chunks, bands):
+            run_tasks(threads, draw_whole, shares(frames, threads * TASKS_PER_THREAD))
+        else:
+            run_tasks(threads, draw_in_parts, range(frames))
         ctx.save_for_backward(*inputs, ellipses, order, visible, *layers)
-        ctx.chunks, ctx.found = chunks, found
+        ctx.chunks, ctx.bands, ctx.found, ctx.lists = chunks, bands, found, lists
         return layers
 
     @staticmethod
     @once_differentiable
     def backward(ctx, *d_layers):
         *inputs, ellipses, order, visible, color, transmittance, depth = ctx.saved_tensors
-        frames, chunks, found, threads = len(order), ctx.chunks, ctx.found, torch.get_num_threads()
-        bands = _bands(threads, *color.shape[:3])
+        frames, chunks, bands, found, threads = len(order), ctx.chunks, ctx.bands, ctx.found, torch.get_num_threads()
         gradients = [color.new_empty(frames, *tensor.shape[1:]) for tensor in inputs[:-1]]
         d_lenses = np.zeros((frames, len(chunks), LENS_SIZE), ellipses.numpy().dtype)
         pictures = [layer.contiguous().numpy() for layer in (color, transmittance, depth, *d_layers)]
-        means, covariances, _, _, lenses = (_frame_rows(tensor, frames) for tensor in inputs)
-        outputs = [_frame_rows(gradient, frames) for gradient in gradients]
+        means, covariances, _, _, lenses = (_frame_rows(tensor) for tensor in inputs)
+        made, outputs = (ellipses.numpy(), order.numpy(), visible.numpy()), [_frame_rows(gradient) for gradient in gradients]
 
-        def carry_frame_back(frame: int) -> None:
-            ordered, present = order.numpy()[frame], visible.numpy()[frame]
-            sorted_out = ellipses.numpy()[frame, : found[frame].sum()]
+        def carry_whole_back(share: range) -> None:
+            given = means, covariances, lenses, *made, found, *pictures
+            carry_frames_back(share.start, share.stop, *given, *outputs, d_lenses)
+
+        def carry_back_in_parts(frame: int) -> None:
+            sorted_out, ordered, present = (array[frame] for array in made)
             d_ellipses = np.zeros((len(present), GRADIENT_SIZE), d_lenses.dtype)
             elsewhere = [(ordered[:0], d_ellipses[:0])] * len(bands)
 
             def draw_back(band: Band) -> None:
                 place, here = (band.top, band.bottom), (picture[frame] for picture in pictures)
-                elsewhere[band.number] = blend_back(sorted_out, ordered, *place, *here, d_ellipses.reshape(-1))
+                listed = sorted_out, band.of(ctx.lists[frame]), ordered
+                elsewhere[band.number] = blend_back(*listed, *place, *here, d_ellipses.reshape(-1))
 
             def carry_back(chunk: Chunk) -> None:
-                given = means[frame], covariances[frame], lenses[frame], present, d_ellipses.reshape(-1)
+                given = _of(means, frame), _of(covariances, frame), lenses[frame], present, d_ellipses.reshape(-1)
                 place = chunk.first, chunk.last, chunk.start, found[frame, chunk.number]
                 splat_gradients(*given, *place, *(rows[frame] for rows in outputs), d_lenses[frame, chunk.number])
 
@@ -134,7 +153,10 @@ class _Rasterize(torch.autograd.Function):
                 d_ellipses[hosts] += guests.reshape(-1, GRADIENT_SIZE)
             run_tasks(threads, carry_back, chunks)
 
-        run_tasks(threads, carry_frame_back, range(frames))
+        if _is_whole(chunks, bands):
+            run_tasks(threads, carry_whole_back, shares(frames, threads * TASKS_PER_THREAD))
+        else:
+            run_tasks(threads, carry_back_in_parts, range(frames))
         pairs = zip(gradients, inputs[:-1], strict=True)
         shared = (gradient if len(tensor) == frames else gradient.sum(0, keepdim=True) for gradient, tensor in pairs)
         return (*shared, torch.from_numpy(d_lenses.sum(1)), None, None)
@@ -159,6 +181,11 @@ class Band(NamedTuple):
     bottom: int
     """One behind the last row."""
 
+    def of(self, lists: Lists) -> np.ndarray:
+        """Its own list among those of all bands."""
+        starts, ranks = lists
+        return ranks[starts[self.number] : starts[self.number + 1]]
+
 
 def _chunks(threads: int, frames: int, splats: int) -> list[Chunk]:
     parts = shares(splats, min(_parts(threads, frames), splats // SMALLEST_CHUNK))
@@ -176,7 +203,22 @@ def _parts(threads: int, frames: int) -> int:
     return 1 if threads == 1 else -(-threads * TASKS_PER_THREAD // frames)
 
 
-def _frame_rows(tensor: Tensor, frames: int) -> list[np.ndarray]:
-    """The tensor's own memory, a flat array for each frame; one that all frames share is listed again and again."""
-    rows = list(tensor.detach().reshape(len(tensor), -1).numpy())
-    return rows if len(rows) == frames else rows * frames
+def _is_whole(chunks: list[Chunk], bands: list[Band]) -> bool:
+    """Whether frames are not cut."""
+    return len(chunks) == len(bands) == 1
+
+
+def _sorting_space(splats: int, dtype: torch.dtype) -> tuple[np.ndarray, np.ndarray]:
+    """Room for depths, and the same memory as the integers they are sorted by."""
+    float_type, key_type = FLOAT_AND_KEY_TYPES[dtype]
+    depths = np.empty(splats, float_type)
+    return depths, depths.view(key_type)
+
+
+def _frame_rows(tensor: Tensor) -> np.ndarray:
+    """The tensor's own memory, a flat row for each frame; but one where all frames share it."""
+    return tensor.detach().reshape(len(tensor), -1).numpy()
+
+
+def _of(rows: np.ndarray, frame: int) -> np.ndarray:
+    return rows[min(frame, len(rows) - 1)]
