@@ -12,7 +12,7 @@ from akd.distill.dance import Dance, channel_reach
 from akd.distill.estimators import Question, csd, dds, draw_noise, lively, sds
 from akd.distill.loop import Distillation, Task, as_seen, distill, start_dance
 from akd.distill.objective import Footing, ground_depth, lift, settle, settle_speed, slip, smoothness, steps
-from akd.distill.prompts import expand, still, subject
+from akd.distill.prompts import expand, subject, unwanted
 from akd.distill.recipe import PAPER, Recipe
 from akd.distill.soft_film import film_softly
 from akd.prior.prior import LatentShape, VideoPrior
@@ -243,8 +243,14 @@ def test_papers_noise_narrows_over_half_its_iterations() -> None:
 def test_the_subject_is_found(prompt: str, who: str) -> None:
     assert subject(prompt) == who
     assert who in expand(prompt)
-    assert who in still(prompt)
+    assert who in unwanted(prompt)
 
 
 def test_unknown_motions_stay_as_they_are() -> None:
     assert expand("a fox yodels") == "a fox yodels"
+
+
+def test_fast_gaits_are_led_away_from_a_walk_and_everything_else_from_stillness() -> None:
+    assert "walking" in unwanted("a brown dog galloping")
+    for prompt in ("a brown dog walking", "a girl dancing", "a fox jumping"):
+        assert "standing still" in unwanted(prompt)

@@ -46,6 +46,7 @@ def test_what_stands_long_enough_or_goes_nowhere_is_left_alone() -> None:
     dance, curves = dancing(DOG)
     assert timing_of(DOG, dance, curves, 0.7, at_froude(DOG, 0.2)) is None
     assert timing_of(DOG, dance, curves, 0.3, at_froude(DOG, 0.001)) is None
+    assert timing_of(DOG, dance, curves, 0.0, at_froude(DOG, 1.0)) is None
     hopping, curves = dancing(DOG, lag=0.95)
     assert timing_of(DOG, hopping, curves, 0.3, at_froude(DOG, 0.05)) is None
     thrown = timing_of(DOG, hopping, curves, 0.5, at_froude(DOG, 0.3))

@@ -12,7 +12,7 @@ import torch
 from akd.distill.curves import Fourier, Frames
 from akd.distill.dance import Dance
 from akd.distill.loop import Task
-from akd.distill.prompts import expand, still
+from akd.distill.prompts import expand, unwanted
 from akd.distill.recipe import Recipe
 from akd.distill.timing import timed, timing_of
 from akd.errors import AkdError
@@ -90,7 +90,7 @@ class Job:
     @property
     def sentences(self) -> tuple[str, str]:
         """What is wanted, and what the motion is led away from."""
-        return (expand(self.prompt) if self.expand else self.prompt), still(self.prompt)
+        return (expand(self.prompt) if self.expand else self.prompt), unwanted(self.prompt)
 
 
 def fingerprint(path: Path) -> str:

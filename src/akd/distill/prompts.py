@@ -5,6 +5,9 @@ import re
 from akd.creatures.captions import action_from_prompt, describe, negative
 from akd.creatures.vocabulary import ACTION_WORDS, SMALL_WORDS, SYNONYMS
 
+FAST = ("run", "trot", "pace", "canter", "gallop", "bound", "hop")
+"""Gaits that differ from a walk more tellingly than from standing still."""
+
 
 def expand(prompt: str) -> str:
     """The full description that goes with a short prompt: subject, motion, view and ground, as in the captions of training.
@@ -15,9 +18,10 @@ def expand(prompt: str) -> str:
     return prompt if action is None else describe(subject(prompt), action)
 
 
-def still(prompt: str) -> str:
-    """The same subject, frozen: what the motion is led away from."""
-    return negative(subject(prompt))
+def unwanted(prompt: str) -> str:
+    """What the motion is led away from: a fast gait from the same subject walking, everything else from the subject frozen."""
+    who = subject(prompt)
+    return describe(who, "walk") if action_from_prompt(prompt) in FAST else negative(who)
 
 
 def subject(prompt: str) -> str:

@@ -23,8 +23,8 @@ from akd.pose import Pose
 from akd.rig import Rig
 from akd.skeleton import Limb, forward_kinematics
 
-RUNS_ABOVE = 0.5
-"""Froude number above which animals run …"""
+RUNS_ABOVE = 0.45
+"""Froude number above which animals run; where people change over by themselves …"""
 THROWN_ABOVE = 0.1
 """… or, with both legs of a pair going together, have to throw themselves forward; slower, nothing is said about them."""
 TOGETHER = 0.2
@@ -60,7 +60,7 @@ def timing_of(rig: Rig, dance: Dance, curves: Fourier, duty: float, speed: float
     together = min(lag, 1 - lag) < TOGETHER
     runs = froude > (THROWN_ABOVE if together else RUNS_ABOVE)
     wanted = min(duty, RUN) if runs else max(duty, WALK)
-    if not runs and (together or froude < STROLLS_ABOVE or wanted == duty):
+    if not 0 < duty < 1 or (not runs and (together or froude < STROLLS_ABOVE or wanted == duty)):
         return None
     turn = torch.pi * wanted
     slowness = min(max(turn - torch.pi * duty, -MOST * _sine(turn)), MOST * _sine(turn)) / _sine(turn)
