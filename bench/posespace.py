@@ -85,7 +85,7 @@ def cases(options: Options) -> Iterator[Case]:
     for group, plans in (("new individual", options.plans), ("held-out plan", options.held_out)):
         for plan in plans:
             rig = creature(plan, FIRST_HELD_OUT_SEED + 1)
-            yield Case(group, plan, rig, _creature_poses(rig, options.poses))
+            yield Case(group, plan, rig, creature_poses(rig, options.poses))
     for name in options.artists:
         if (options.assets / name).is_file():
             rig = load_rig(options.assets / name)
@@ -95,9 +95,10 @@ def cases(options: Options) -> Iterator[Case]:
             yield Case("auto-rigged", Path(name).stem, rig_file(options.assets / name), None)
 
 
-def _creature_poses(rig: Rig, count: int) -> Poses:
-    found, seed = [], 0
-    while sum(map(len, found)) < count:
+def creature_poses(rig: Rig, count: int) -> Poses:
+    found: list[Poses] = []
+    seed = 0
+    while sum(len(poses) for poses in found) < count:
         bends = pose_bends(draw_poses(rig, np.random.default_rng((seed, 99))))
         found.append(bends[sound(rig, bends)])
         seed += 1
@@ -129,11 +130,11 @@ def measure(case: Case, options: Options) -> dict[str, float | str]:
         space, case, options
     )
     for name, poses in sets.items():
-        row |= {f"{name}: {key}": value for key, value in _quality(space, case, poses).items()}
+        row |= {f"{name}: {key}": value for key, value in quality(space, case, poses).items()}
     good = case.real if case.real is not None else made
     row |= _solving(space, good) | _walking(space, good) | _inverting(space, good)
     if case.real is not None:
-        row |= _noticing(space, case.real)
+        row |= noticing(space, case.real)
     return row
 
 
@@ -150,7 +151,7 @@ def _baselines(space: PoseSpace, case: Case, options: Options) -> dict[str, Pose
     return out
 
 
-def _quality(space: PoseSpace, case: Case, poses: Poses) -> dict[str, float]:
+def quality(space: PoseSpace, case: Case, poses: Poses) -> dict[str, float]:
     out = {"self-intersection": float((space.faults(poses).depth > SHALLOW).float().mean())}
     if case.real is not None:
         real, made = _places(space, case.real), _places(space, poses)
@@ -224,7 +225,7 @@ def _inverting(space: PoseSpace, good: Poses) -> dict[str, float]:
     return {"inversion %": 100 * float(missed) / body_length(space.rig.skeleton)}
 
 
-def _noticing(space: PoseSpace, real: Poses) -> dict[str, float]:
+def noticing(space: PoseSpace, real: Poses) -> dict[str, float]:
     rng, good = np.random.default_rng(0), space.score(real).strangeness
     return {
         f"auc {name}": auc(good, space.score(spoil(space.sketch, real, rng)).strangeness) for name, spoil in CORRUPTIONS.items()

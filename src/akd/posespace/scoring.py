@@ -14,6 +14,8 @@ TIMES = (0.12, 0.22, 0.32)
 """Noise under which a pose is looked at."""
 DRAWS = 2
 """Draws of noise for each time, each with its opposite."""
+FAR_OUT = 0.15
+"""Weight of what lies more than two spreads from the middle."""
 SEED = 20_000
 
 
@@ -53,13 +55,17 @@ class Judge:
 
 @torch.no_grad()
 def residuals(denoiser: Denoiser, bends: Poses) -> Float[Tensor, "pose joint"]:
-    """Mean squared change of each joint by the denoiser, in spreads; and how far out of its range it is."""
+    """What the denoiser would change about each joint, in spreads, squared; and a little for being out of its range.
+
+    Changes are averaged over noises before they are squared: what is left is about the pose, not about the noise.
+    """
     unit = denoiser.to_unit(bends)
-    total = torch.zeros(unit.shape[:2])
+    total = FAR_OUT * (unit.abs() - 2).clamp(min=0).square().sum(-1)
     noises = denoiser.noise(DRAWS, SEED)
     for t in TIMES:
         alpha, sigma = level(torch.tensor(t))
+        change = torch.zeros_like(unit)
         for noise in torch.cat((noises, -noises)):
-            guess = denoiser.guess(alpha * unit + sigma * noise, t)
-            total += (guess - unit).square().mean(-1) / sigma.square()
-    return total / (len(TIMES) * 2 * DRAWS) + (unit.abs() - 2).clamp(min=0).square().sum(-1)
+            change += (denoiser.guess(alpha * unit + sigma * noise, t) - unit) / (2 * DRAWS)
+        total += change.square().mean(-1) / sigma.square() / len(TIMES)
+    return total

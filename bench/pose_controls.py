@@ -1,0 +1,66 @@
+"""Short trainings that each leave something out, beside one that leaves out nothing, on the same poses and steps.
+
+python -m bench.pose_controls runs/posespace --steps 600
+"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import torch
+import tyro
+
+from akd.creatures.build import creature
+from akd.posespace.data.specimens import FIRST_HELD_OUT_SEED
+from akd.posespace.space import PoseSpace
+from akd.posespace.training import PoseTraining, train_posespace
+from akd.posespace.weights import save_weights
+from bench.posespace import Case, creature_poses, noticing, quality
+
+ARMS: dict[str, dict[str, float | bool]] = {
+    "everything": {}, "places only": {"bends": 0.0}, "no graph": {"graph": False}, "no validators": {"collisions": 0.0},
+}  # fmt: skip
+PLANS = ("dog", "human", "bear")
+"""New individuals of two known plans, and one of a plan that was held out."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is trained and measured."""
+
+    run: Annotated[Path, tyro.conf.Positional]
+    """Folder with drawn poses."""
+    steps: int = 600
+    poses: int = 60
+    arms: tuple[str, ...] = tuple(ARMS)
+
+
+def weights_of(arm: str, options: Options) -> Path:
+    """Train an arm, or go on, and export it."""
+    config = PoseTraining(options.run, name=f"control-{arm.replace(' ', '-')}", **ARMS[arm])  # type: ignore[arg-type]
+    config = replace(config, training=replace(config.training, steps=options.steps, ema=0.99))
+    path = config.folder / "weights.safetensors"
+    save_weights(train_posespace(config), path, {"steps": str(options.steps), "arm": arm})
+    return path
+
+
+def main(options: Options) -> None:
+    torch.set_num_threads(1)
+    rigs = {plan: creature(plan, FIRST_HELD_OUT_SEED + 1) for plan in PLANS}
+    real = {plan: creature_poses(rig, options.poses) for plan, rig in rigs.items()}
+    for number, arm in enumerate(options.arms):
+        weights = weights_of(arm, options)
+        rows = []
+        for plan, rig in rigs.items():
+            space = PoseSpace.build(rig, weights=weights)
+            made = space.sample(options.poses, seed=1, repair=False)
+            rows.append(quality(space, Case("control", plan, rig, real[plan]), made) | noticing(space, real[plan]))
+        keys = list(rows[0])
+        if number == 0:
+            print("| | " + " | ".join(keys) + " |\n" + "|---" * (len(keys) + 1) + "|")
+        print(f"| {arm} | " + " | ".join(f"{np.mean([row[key] for row in rows]):.2f}" for key in keys) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main(tyro.cli(Options))
