@@ -35,7 +35,7 @@ def answers(prior: VideoPrior, name: str, z: torch.Tensor, still: torch.Tensor, 
         noise, t = draw_noise(shape, DRAWS, TIMES, randomness)
         if not opposite:
             noise = torch.randn(noise.shape, generator=randomness)
-        ask = Question(noise, t, prior.embed(describe(plan, "walk")), prior.embed(negative(plan)), 3.5)
+        ask = Question(noise, t, prior.embed(describe(plan, "walk")), (prior.embed(negative(plan)),), 3.5)
         found.append(ESTIMATORS[name](prior, z, ask, *beside))
     return torch.cat(found)
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from akd.prior.family import Text
 from akd.prior.prior import VideoPrior, add_noise
-from akd.prior.schedule import Latents
+from akd.prior.schedule import Guess, Latents, guide
 
 Estimator = Literal["sds", "csd", "dds", "lively"]
 
@@ -24,7 +24,8 @@ class Question(NamedTuple):
     noise: Float[Tensor, "draw channel cell row column"]
     t: Float[Tensor, " draw"]
     wanted: Text
-    unwanted: Text
+    unwanted: tuple[Text, ...]
+    """What the clip is led away from, alike from each; the first is the subject at rest."""
     guidance: float
     look_ahead: int = 1
 
@@ -45,7 +46,7 @@ def sds(prior: VideoPrior, z: Latents, ask: Question) -> Latents:
     t = ask.t.to(z.device)
     z_t = add_noise(clean, ask.noise.to(z), prior.schedule.level(t))
     for step in range(ask.look_ahead):
-        guess = prior.denoise(z_t, t, ask.wanted, ask.unwanted, ask.guidance)
+        guess = _guided(prior, z_t, t, ask)
         t = ask.t.to(z.device) * (1 - (step + 1) / ask.look_ahead)
         z_t = add_noise(guess.clean, guess.noise, prior.schedule.level(t))
     return (clean - guess.clean).mean(0, keepdim=True)
@@ -73,16 +74,26 @@ def lively(prior: VideoPrior, z: Latents, ask: Question) -> Latents:
 
 
 def _guesses(prior: VideoPrior, z: Latents, ask: Question) -> tuple[Latents, Latents]:
-    """The clean clip as the wanted and as the unwanted sentence have it, mean over the draws."""
+    """The clean clip as the wanted and as the unwanted sentences have it, mean over the draws."""
     t = ask.t.to(z.device)
     z_t = add_noise(z.expand_as(ask.noise), ask.noise.to(z), prior.schedule.level(t))
-    wanted, unwanted = (prior.denoise(z_t, t, text).clean.mean(0, keepdim=True) for text in (ask.wanted, ask.unwanted))
-    return wanted, unwanted
+    wanted, *unwanted = (prior.denoise(z_t, t, text).clean.mean(0, keepdim=True) for text in (ask.wanted, *ask.unwanted))
+    return wanted, torch.stack(unwanted).mean(0)
+
+
+def _guided(prior: VideoPrior, z_t: Latents, t: Float[Tensor, " draw"], ask: Question) -> Guess:
+    """What the prior believes, led away from the mean of what it would believe of the unwanted sentences."""
+    wanted = prior.denoise(z_t, t, ask.wanted)
+    if ask.guidance == 1:
+        return wanted
+    others = [prior.denoise(z_t, t, text) for text in ask.unwanted]
+    clean, noise = (torch.stack(parts).mean(0) for parts in zip(*others, strict=True))
+    return Guess(guide(wanted.clean, clean, ask.guidance), guide(wanted.noise, noise, ask.guidance))
 
 
 def dds(prior: VideoPrior, z: Latents, ask: Question, still: Latents) -> Latents:
     """Delta denoising: what is wrong with the clip but not with the same character at rest, under the same noise."""
-    return sds(prior, z, ask) - sds(prior, still, ask._replace(wanted=ask.unwanted, guidance=1.0))
+    return sds(prior, z, ask) - sds(prior, still, ask._replace(wanted=ask.unwanted[0], guidance=1.0))
 
 
 ESTIMATORS: dict[str, Callable[..., Latents]] = {"sds": sds, "csd": csd, "dds": dds, "lively": lively}

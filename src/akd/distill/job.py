@@ -88,9 +88,9 @@ class Job:
         return "-".join(kept)[:60].strip("-") or "run"
 
     @property
-    def sentences(self) -> tuple[str, str]:
-        """What is wanted, and what the motion is led away from."""
-        return (expand(self.prompt) if self.expand else self.prompt), unwanted(self.prompt)
+    def sentences(self) -> tuple[str, ...]:
+        """What is wanted, then what the motion is led away from."""
+        return (expand(self.prompt) if self.expand else self.prompt), *unwanted(self.prompt)
 
 
 def fingerprint(path: Path) -> str:
@@ -129,7 +129,8 @@ def make_task(job: Job, prior: VideoPrior, rig: Rig) -> Task:
     from akd.reconstruct.skinned import skinned_splats
 
     skinned = skinned_splats(rig, resolution=max(prior.film.width, prior.film.height))
-    task = Task(rig, skinned, prior, *job.sentences, job.recipe, job.seconds, job.seed)
+    wanted, *others = job.sentences
+    task = Task(rig, skinned, prior, wanted, tuple(others), job.recipe, job.seconds, job.seed)
     # What the prior sees must exist: a clip shorter than its film is found as long as that, and cut.
     return replace(task, seconds=max(job.seconds, task.film_seconds))
 

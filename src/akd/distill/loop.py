@@ -45,7 +45,8 @@ class Task:
     skinned: SkinnedSplats
     prior: VideoPrior
     wanted: str
-    unwanted: str
+    unwanted: tuple[str, ...]
+    """Sentences to be led away from; the first says that the character rests."""
     recipe: Recipe
     seconds: float
     """Length of the clip."""
@@ -92,7 +93,8 @@ class Distillation:
         start, view = self._window(randomness), settings.sample_views(1, randomness)[0]
         shape = prior.latent_shape(settings.frames, settings.height, settings.width)
         noise, t = draw_noise(shape, recipe.draws, recipe.noise_range(self.iteration), randomness)
-        ask = Question(noise, t, prior.embed(task.wanted), prior.embed(task.unwanted), recipe.guidance, recipe.look_ahead)
+        others = tuple(map(prior.embed, task.unwanted))
+        ask = Question(noise, t, prior.embed(task.wanted), others, recipe.guidance, recipe.look_ahead)
         target = None
         for _ in range(recipe.steps_each):
             motion = self.dance.motion(settings.frames, task.fps, start)

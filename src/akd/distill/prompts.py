@@ -6,7 +6,7 @@ from akd.creatures.captions import action_from_prompt, describe, negative
 from akd.creatures.vocabulary import ACTION_WORDS, SMALL_WORDS, SYNONYMS
 
 FAST = ("run", "trot", "pace", "canter", "gallop", "bound", "hop")
-"""Gaits that differ from a walk more tellingly than from standing still."""
+"""Gaits that differ from standing still by much that they share with a walk."""
 
 
 def expand(prompt: str) -> str:
@@ -18,10 +18,10 @@ def expand(prompt: str) -> str:
     return prompt if action is None else describe(subject(prompt), action)
 
 
-def unwanted(prompt: str) -> str:
-    """What the motion is led away from: a fast gait from the same subject walking, everything else from the subject frozen."""
+def unwanted(prompt: str) -> tuple[str, ...]:
+    """What the motion is led away from: the same subject frozen, and for fast gaits the same subject walking, too."""
     who = subject(prompt)
-    return describe(who, "walk") if action_from_prompt(prompt) in FAST else negative(who)
+    return (negative(who), describe(who, "walk")) if action_from_prompt(prompt) in FAST else (negative(who),)
 
 
 def subject(prompt: str) -> str:

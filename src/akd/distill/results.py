@@ -73,7 +73,7 @@ def curves(folder: RunFolder) -> dict[str, list[float]]:
 def settings_in_words(job: Job, task: Task) -> dict[str, str]:
     """What is needed to make the run again."""
     given = {
-        "prompt": job.prompt, "what the prior was told": task.wanted, "what it was led away from": task.unwanted,
+        "prompt": job.prompt, "what the prior was told": task.wanted, "what it was led away from": "; ".join(task.unwanted),
         "character": job.character or f"made from the prompt, individual {job.individual}", "prior": job.prior,
         "seconds": f"{job.seconds:g}", "seed": str(job.seed), "loop": _yes(job.loop), "in place": _yes(job.in_place),
     }  # fmt: skip

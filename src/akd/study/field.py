@@ -74,7 +74,7 @@ class FieldDistillation:
         noise, t = draw_noise(shape, recipe.draws, recipe.noise_range(self.iteration), randomness)
         moving = self.moving(torch.arange(settings.frames) / task.fps)
         z = prior.encode(shoot_softly(task.rig.skeleton, moving, task.skinned, settings, view, task.fps)[None])
-        words = prior.embed(task.wanted), prior.embed(task.unwanted)
+        words = prior.embed(task.wanted), tuple(map(prior.embed, task.unwanted))
         gradient = ESTIMATORS[recipe.estimator](prior, z.detach(), Question(noise, t, *words, recipe.guidance, recipe.look_ahead))
         smooth = moving.means.diff(n=2, dim=0).abs().mean()
         ground = (-moving.means[..., 1]).clamp(min=0).mean()
