@@ -32,7 +32,7 @@ class Recipe:
     t_end: tuple[float, float] = (0.6, 0.7)
     """… and at ``t_settled`` of the iterations and from then on; in between it moves steadily."""
     t_settled: float = 1.0
-    phases_at: tuple[float, ...] = (0.15, 0.3, 0.45)
+    phases_at: tuple[float, ...] = (0.15, 0.3, 0.5, 0.8)
     """Shares of the iterations after which the prior is asked which legs go when (see ``phases``)."""
     hinges: bool = True
     """Knees bend one way (see ``hinges``)."""
