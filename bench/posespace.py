@@ -1,6 +1,6 @@
 """The pose space beside its baselines: on new individuals, new plans, artists' rigs and automatically rigged meshes.
 
-python -m bench.posespace                                  # a small table in a few minutes
+python -m bench.posespace                                  # everything, a quarter of an hour on a free core
 python -m bench.posespace --plans fox spider --poses 200
 python -m bench.posespace --weights other.safetensors --permuted      # a control
 """
@@ -203,7 +203,7 @@ def _nudged(space: PoseSpace, tips: list[int], targets: torch.Tensor, steps: int
     return denoiser.to_bends(clean)
 
 
-def _walking(space: PoseSpace, good: Poses, count: int = 4) -> dict[str, float]:
+def _walking(space: PoseSpace, good: Poses, count: int = 3) -> dict[str, float]:
     """Worst percentile on the way, and the largest step beside that of a straight way."""
     out: dict[str, float] = {}
     pairs = torch.linspace(0, len(good) - 1, 2 * count).long().reshape(2, count).T
@@ -219,7 +219,7 @@ def _walking(space: PoseSpace, good: Poses, count: int = 4) -> dict[str, float]:
 
 
 def _inverting(space: PoseSpace, good: Poses) -> dict[str, float]:
-    some = good[:16]
+    some = good[:8]
     back = space.decode(space.invert(some))
     missed = (_places(space, back) - _places(space, some)).norm(dim=-1).mean()
     return {"inversion %": 100 * float(missed) / body_length(space.rig.skeleton)}
@@ -257,12 +257,13 @@ def table(rows: list[dict[str, float | str]]) -> str:
 
 
 def main(options: Options) -> None:
+    torch.set_num_threads(1)
     rows = []
     for case in cases(options):
         rows.append(measure(case, options))
         print(f"{case.group}: {case.name} done", flush=True)
-    if options.rows:
-        options.rows.write_text(json.dumps(rows, indent=1))
+        if options.rows:
+            options.rows.write_text(json.dumps(rows, indent=1))
     print(table(rows))
 
 
