@@ -1,26 +1,34 @@
 """How well motions are tracked in simulation: ``python -m bench.track``, ``python -m bench.track --only wolf dog``.
 
-One line per clip, before → after. Before is the clip as given (measured as ``akd evaluate`` does: on the treadmill and the
-ground its feet imply; for jerk, the mended target), after is the simulated motion against y = 0 and its own travel. Artists'
-clips need the folder of assets; our own gaits are spoilt on purpose. ``--ablation FILE.png`` compares ways of clipping
-gradients instead.
+One line of a Markdown table per clip, before → after. Before is the clip as given (measured as ``akd evaluate`` does: on the
+treadmill and the ground its feet imply; for jerk, the mended target), after is the simulated motion against y = 0 and its own
+travel. Artists' clips need the folder of assets; our own gaits are spoilt on purpose. ``--ablation FILE.png`` compares ways of
+clipping gradients instead.
+
+With ``--rows FILE`` every clip is written down as soon as it is tracked, and a study that was stopped goes on from there; rows
+of other code are not counted.
 """
 
+import hashlib
+import json
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Container, Iterator
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import torch
 import tyro
 
+from akd import physics
 from akd.anatomy.clips import read_clip
 from akd.assets import load_rig
 from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
+from akd.files.video import write_picture
 from akd.motion import Motion
 from akd.physics.body import Body, body_from_rig
+from akd.physics.report import sheet
 from akd.physics.search import Search
 from akd.physics.settings import Clip
 from akd.physics.target import Target, prepare
@@ -43,9 +51,8 @@ WHOLE = TrackSettings(window_iterations=0, follow_iterations=0, polish=1.0, crut
 """Gradients of the whole clip from the start, as in the paper."""
 RATES = (0.005, 0.02)
 """Learning rates that each way of clipping may choose from."""
-COLUMNS = ("penetration_max", "float_height", "skating_ratio", "slide", "jerk")
 AIMS = "error ≤ .05, penetration ≤ .01, float ≤ .02 (walks), skating ≤ .05, jerk ≤ 1.5× the mended target's, impulse ≤ .1, ≤ 60 s"
-HEADER = f"{'clip':26s} frames  error  turn° " + "  ".join(f"{name:>16s}" for name in COLUMNS) + "  impulse  cpu s  misses"
+COLUMNS = ("clip", "error ℓ", "penetration", "float", "skating", "slide ℓ/frame", "jerk", "impulse", "s", "misses")
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,10 @@ class Study:
     recipe: str = "default"
     only: tuple[str, ...] = ()
     """Words; a clip is taken if its name contains one of them."""
+    rows: Path | None = None
+    """Where the rows of this study are kept, as JSON lines."""
+    strips: Path | None = None
+    """A folder for pictures of every target above its simulation."""
     ablation: Path | None = None
     """Compare ways of clipping gradients on three bodies, and draw a figure here."""
     iterations: int = 40
@@ -71,11 +82,14 @@ def spoil(motion: Motion, how: str) -> Motion:
     return replace(motion, pose=Pose(position, motion.pose.root_rotation, motion.pose.angles))
 
 
-def cases(only: tuple[str, ...]) -> Iterator[tuple[str, Rig, Motion, bool]]:
-    """Name, rig, motion, and whether it comes from a file, of all whose name has one of these words, or of all."""
+Case = tuple[str, Rig, Motion, bool]
+
+
+def cases(only: tuple[str, ...] = (), known: Container[str] = ()) -> Iterator[Case]:
+    """Name, rig, motion, and whether it comes from a file, of all whose name has one of these words and is not known yet."""
 
     def wanted(name: str) -> bool:
-        return not only or any(word.lower() in name.lower() for word in only)
+        return name not in known and (not only or any(word.lower() in name.lower() for word in only))
 
     for file, clip in ARTISTS if ASSETS.is_dir() else ():
         name = f"{Path(file).stem} {clip.split('|')[-1]}"
@@ -87,6 +101,49 @@ def cases(only: tuple[str, ...]) -> Iterator[tuple[str, Rig, Motion, bool]]:
             if wanted(f"{plan} {gait} {how}"):
                 rig = creature(plan, 0)
                 yield f"{plan} {gait} {how}", rig, spoil(gait_motion(rig, gait), how), False
+
+
+Pair = tuple[float | None, float | None]
+
+
+@dataclass(frozen=True)
+class Row:
+    """What was measured of one clip; pairs are before and after."""
+
+    clip: str
+    code: str
+    """Whose result this is: see ``fingerprint``."""
+    error: float
+    penetration: Pair
+    floating: Pair
+    skating: Pair
+    slide: Pair
+    jerk: Pair
+    impulse: float
+    seconds: float
+    misses: tuple[str, ...]
+
+    @classmethod
+    def of(cls, clip: str, code: str, result: TrackResult, seconds: float) -> "Row":
+        given, target, after = result.source_metrics, result.target_metrics, result.metrics
+        return cls(
+            clip, code, result.tracking_error, (given.penetration_max, after.penetration_max),
+            (given.float_height, after.float_height), (given.skating_ratio, after.skating_ratio), (given.slide, after.slide),
+            (target.jerk, after.jerk), result.upright_impulse, seconds, tuple(misses(result, seconds)),
+        )  # fmt: skip
+
+    def __str__(self) -> str:
+        pairs = (self.penetration, self.floating, self.skating, self.slide, self.jerk)
+        cells = [f"{_short(before)} → {_short(after)}" for before, after in pairs]
+        missed = ", ".join(self.misses) or "–"
+        return f"| {' | '.join((self.clip, _short(self.error), *cells, _short(self.impulse), f'{self.seconds:.0f}', missed))} |"
+
+
+def _short(value: float | None) -> str:
+    """Three decimals without the zero before the point; whole numbers from ten on."""
+    if value is None:
+        return "–"
+    return f"{value:.0f}" if value >= 10 else f"{value:.3f}".rstrip("0").rstrip(".").removeprefix("0") or "0"
 
 
 def misses(result: TrackResult, seconds: float) -> list[str]:
@@ -102,28 +159,35 @@ def misses(result: TrackResult, seconds: float) -> list[str]:
     return [name for name, is_wrong in wrong.items() if is_wrong]
 
 
-def line(name: str, result: TrackResult, seconds: float) -> str:
-    pairs = []
-    for column in COLUMNS:
-        before, after = (getattr(m, column) for m in (result.source_metrics, result.metrics))
-        if column == "jerk":
-            before = result.target_metrics.jerk
-        pairs.append(" → ".join(f"{value:.3g}" if value is not None else "–" for value in (before, after)))
-    missed = ", ".join(misses(result, seconds)) or "–"
-    head = f"{name:26s} {result.motion.frame_count:6d}  {result.tracking_error:.3f}  {np.degrees(result.turn_error):5.1f}  "
-    return head + "  ".join(f"{p:>16s}" for p in pairs) + f"  {result.upright_impulse:7.3f}  {seconds:5.0f}  {missed}"
+def fingerprint(recipe: str) -> str:
+    """Of the code of physics, and the recipe: rows are comparable where it is the same."""
+    files = sorted(Path(physics.__file__).parent.glob("*.py"))
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files) + recipe.encode()).hexdigest()[:12]
+
+
+def read_rows(file: Path | None, code: str) -> dict[str, Row]:
+    """Rows of this code by the names of their clips."""
+    text = file.read_text() if file is not None and file.exists() else ""
+    rows = [Row(**json.loads(each)) for each in text.splitlines()]
+    return {row.clip: row for row in rows if row.code == code}
 
 
 def table(study: Study) -> None:
-    print(HEADER, flush=True)
-    good = total = 0
-    for name, rig, motion, from_file in cases(study.only):
+    code = fingerprint(study.recipe)
+    rows = read_rows(study.rows, code)
+    for name, rig, motion, from_file in cases(study.only, rows):
         begun = time.process_time()
         result = track(rig, motion, RECIPES[study.recipe], from_file=from_file)
-        seconds = time.process_time() - begun
-        good, total = good + (not misses(result, seconds)), total + 1
-        print(line(name, result, seconds), flush=True)
-    print(f"{good} of {total} clips reach all aims: {AIMS}.")
+        rows[name] = Row.of(name, code, result, time.process_time() - begun)
+        print(rows[name], flush=True)
+        if study.rows is not None:
+            with study.rows.open("a") as file:
+                file.write(json.dumps(asdict(rows[name])) + "\n")
+        if study.strips is not None:
+            study.strips.mkdir(parents=True, exist_ok=True)
+            write_picture(study.strips / f"{name.replace(' ', '-')}.png", sheet(rig, result))
+    print("\n".join((f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|", *map(str, rows.values()))))
+    print(f"{sum(not row.misses for row in rows.values())} of {len(rows)} clips reach all aims: {AIMS}. Code {code}.")
 
 
 def ablation(study: Study, path: Path) -> None:

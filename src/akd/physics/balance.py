@@ -19,6 +19,8 @@ from akd.physics.body import Body
 
 LEAST = 0.05
 """What a shift costs against the same distance of the pressure from the support: so much of a fault is left, not mended."""
+FURTHEST = 0.3
+"""No body is shifted further than this: one that would have to be cannot keep its balance, and its legs would not reach [ℓ]."""
 INSET = 0.3
 """Feet press on the ground within their outline, drawn in by this share toward their middle."""
 ROUNDS, SEARCHES = 100, 20
@@ -38,14 +40,24 @@ Stands = Bool[np.ndarray, "frame foot"]
 def sway(puppet: Puppet, body: Body, root: Vectors, turns: Turns, wanted: Feet, stands: Stands, fps: float) -> Vectors:
     """How far the root must be shifted over the ground in every frame, for feet that will be where they are wanted [ℓ]."""
     rotation, position = stage_turns(puppet.skeleton, root, turns)
-    rotation_of_link = rotation[:, body.joints]
-    links = position[:, body.joints] + (rotation_of_link @ body.com[:, :, None])[..., 0]
+    rotation_of_link, links = rotation[:, body.joints], _link_centres(body, rotation, position)
     centre = (body.mass[:, None] * links).sum(1)
     tilt = np.gradient(_angular_momentum(body, links - centre[:, None], rotation_of_link, fps), axis=0) * fps / body.gravity
     shift = np.zeros_like(root)
     support = _support(puppet, rotation, position, wanted, stands)
     shift[:, [0, 2]] = _shift(centre, tilt[:, [2, 0]] * (1, -1), *support, body.gravity, fps)
     return shift
+
+
+def centre_of_mass(puppet: Puppet, body: Body, root: Vectors, turns: Turns) -> Vectors:
+    """Where the centre of the whole body is [ℓ]."""
+    return (body.mass[:, None] * _link_centres(body, *stage_turns(puppet.skeleton, root, turns))).sum(1)
+
+
+def _link_centres(
+    body: Body, rotation: Turns, position: Float[np.ndarray, "frame joint 3"]
+) -> Float[np.ndarray, "frame link 3"]:
+    return position[:, body.joints] + (rotation[:, body.joints] @ body.com[:, :, None])[..., 0]
 
 
 def _angular_momentum(
@@ -83,14 +95,15 @@ def _shift(centre: Vectors, tilt: Plane, points: Points, carries: Carries, gravi
     bend = (np.eye(count, k=1) - 2 * np.eye(count) + np.eye(count, k=-1))[1:-1] * fps**2
     inner = slice(1, -1)
     load = np.clip(1 + bend @ centre[:, 1] / gravity, 0.0, HEAVIEST)[:, None]
+    tilt = np.minimum(load, 1.0) * tilt[inner]  # in the air nothing pushes, and nothing has to be balanced
     moment = load * np.eye(count)[inner] - centre[inner, 1, None] / gravity * bend
     there, points, carries = centre[:, [0, 2]], points[inner], carries[inner]
     solve = np.linalg.solve(moment.T @ moment + LEAST * np.eye(count), moment.T)
-    pushes = moment @ there + tilt[inner]
+    pushes = moment @ there + tilt
     shift, press = np.zeros_like(there), _middle(points, carries)
     for _ in range(ROUNDS):
         press = _nearest(points, carries, press, (pushes + moment @ shift) / np.maximum(load, 0.1))
-        shift = solve @ (load * press - pushes)
+        shift = np.clip(solve @ (load * press - pushes), -FURTHEST, FURTHEST)
     return shift
 
 

@@ -14,7 +14,7 @@ from akd.creatures.leg import main_chain
 from akd.creatures.puppet import Puppet
 from akd.measure.contact import Feet
 
-STEPS, POLISH, SMOOTH = 14, 3, 1.0
+STEPS, POLISH, SMOOTH = 18, 7, 1.0
 """Gauss–Newton steps; until the last few the bends are smoothed over so many frames, so that a leg that is nearly straight
 does not bend one way in one frame and the other way in the next."""
 DAMPING = 1e-3

@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float
 from scipy.ndimage import gaussian_filter1d, percentile_filter
 
 from akd.creatures.footing import ease
+from akd.creatures.kinematics import Vectors
 from akd.measure.contact import Feet
 from akd.measure.treadmill import AGREEMENT, SLOWEST, STANCE_QUANTILE
 
@@ -114,23 +115,29 @@ def stretches(mask: Bool[np.ndarray, " frame"]) -> list[tuple[int, int]]:
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
-def planted(feet: Feet, stands: Bool[np.ndarray, "frame foot"]) -> Feet:
+def planted(
+    feet: Feet, stands: Bool[np.ndarray, "frame foot"], rolled: Feet | None = None, clearance: float = CLEARANCE
+) -> Feet:
     """The paths of feet that stay where they stand.
 
-    A standing foot is held at the middle of its drift and at y = 0. Between two stances the correction passes smoothly
-    from one to the other, so a swing keeps its shape; it is only lifted where it would brush over the ground.
+    A standing foot is held at the middle of its drift and at y = 0, or goes only as it is ``rolled`` over the ground.
+    Between two stances the correction passes smoothly from one to the other, so a swing keeps its shape; it is only lifted
+    where it would brush over the ground, to this ``clearance``.
     """
-    paths = [_planted_foot(feet[:, foot], stretches(stands[:, foot])) for foot in range(feet.shape[1])]
+    rolled = np.zeros_like(feet) if rolled is None else rolled
+    paths = [
+        _planted_foot(feet[:, foot], stretches(stands[:, foot]), rolled[:, foot], clearance) for foot in range(feet.shape[1])
+    ]
     return np.stack(paths, 1) if paths else feet
 
 
-def _planted_foot(path: Float[np.ndarray, "frame 3"], stances: list[tuple[int, int]]) -> Float[np.ndarray, "frame 3"]:
+def _planted_foot(path: Vectors, stances: list[tuple[int, int]], rolled: Vectors, clearance: float) -> Vectors:
     floor = np.zeros(len(path))
     if not stances:
         return np.stack((path[:, 0], np.maximum(path[:, 1], 0.0), path[:, 2]), -1)
-    place = [np.array([1.0, 0, 1.0]) * np.median(path[a:b], axis=0) for a, b in stances]
+    held = [rolled[a:b] + np.array([1.0, 0, 1.0]) * np.median((path - rolled)[a:b], axis=0) for a, b in stances]
     out, shift = path.copy(), np.empty_like(path)
-    for (a, b), at in zip(stances, place, strict=True):
+    for (a, b), at in zip(stances, held, strict=True):
         shift[a:b] = at - path[a:b]
     (first, _), (_, last) = stances[0], stances[-1]
     shift[:first], shift[last:] = shift[first], shift[last - 1]
@@ -138,11 +145,12 @@ def _planted_foot(path: Float[np.ndarray, "frame 3"], stances: list[tuple[int, i
     for k, ((_, left), (right, _)) in enumerate(pairwise(stances)):
         u = np.arange(1, right - left + 1) / (right - left + 1)
         moved = path[left:right] + shift[left - 1] + ease(u)[:, None] * (shift[right] - shift[left - 1])
-        if np.linalg.norm(place[k + 1] - place[k]) > STEP:
-            floor[left:right] = CLEARANCE * ease(np.minimum(u, 1 - u) / RISE)
+        leaves, lands = held[k][-1], held[k + 1][0]
+        if np.linalg.norm(lands - leaves) > STEP:
+            floor[left:right] = clearance * ease(np.minimum(u, 1 - u) / RISE)
             # Up first, then on: a foot that is still low does not move over the ground yet.
-            moved[:, [0, 2]] += ((1 - ease(u / LEAVE))[:, None] * (place[k] - moved))[:, [0, 2]]
-            moved[:, [0, 2]] += ((1 - ease((1 - u) / LEAVE))[:, None] * (place[k + 1] - moved))[:, [0, 2]]
+            moved[:, [0, 2]] += ((1 - ease(u / LEAVE))[:, None] * (leaves - moved))[:, [0, 2]]
+            moved[:, [0, 2]] += ((1 - ease((1 - u) / LEAVE))[:, None] * (lands - moved))[:, [0, 2]]
         out[left:right] = moved
     out[:, 1] = _smooth_max(out[:, 1], floor)
     return out

@@ -21,9 +21,11 @@ from akd.measure.smoothness import in_heading_frame, yaw
 from akd.measure.trace import trace
 from akd.measure.treadmill import STANDING
 from akd.motion import Motion, close_loop, from_joint_quaternions, from_stage_rotations, joint_quaternions, repeat
-from akd.physics.balance import sway
+from akd.physics.balance import centre_of_mass, sway
 from akd.physics.body import EARTH, body_from_rig
+from akd.physics.flight import falling_freely, rise
 from akd.physics.footlock import feet_of, overstretch, reach, within_reach
+from akd.physics.roll import calmed, rolled
 from akd.physics.stance import Seen, close_gaps, find_stance, foot_levels, ground_line, implied_velocity, planted
 from akd.pose import Pose
 from akd.rig import Rig
@@ -37,14 +39,18 @@ from akd.skeleton import joint_rotations
 
 UP = np.array([0.0, 1.0, 0.0])
 FEWEST_FRAMES = 4
-LOOP_GAP = 0.02
-"""A clip whose joints come back to within this on average is a loop [ℓ]."""
+LOOP_GAP, LOOP_STEP = 0.02, 0.75
+"""A clip whose joints come back to within this on average is a loop [ℓ], or to within this share of a step at its ends: the last
+frame of a fast gallop is often not quite the first."""
 RIGHT_SPEED = 0.15
 """A body whose speed is within this share of what its feet say travels already."""
 SLACK = 0.02
 """For a leg that is too short by less than this the body rather sinks than lets the foot go [ℓ]."""
 BALANCING = 2
 """Times that the body is shifted: legs stay behind with their feet, so one shift is not quite enough."""
+HIGH, HIGHER = 0.05, 0.012
+"""Swinging feet of a target for physics are carried at least this high, and by so much more for every ℓ/s that the body goes: a
+simulated foot is a little late and low, and in a run more so [ℓ, s]."""
 EASE = 0.08
 """Time over which the body is moved out of the way of stretched legs [s]."""
 
@@ -60,7 +66,8 @@ class TargetSettings:
     lock: bool = True
     """Hold standing feet in place, and lift swinging feet clear of the ground."""
     balance: bool = True
-    """With locked feet: sway the body over the feet that carry it."""
+    """With locked feet: what dynamics ask for. The body sways over the feet that carry it and flies as far as it must
+    between them, and feet roll over what touches the ground."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +110,11 @@ def is_loop(rig: Rig, motion: Motion) -> bool:
     """Is the last pose the first again, apart from where it is and where it faces?"""
     seen = trace(rig, motion)
     heading = in_heading_frame(seen.joints, seen.joints[:, 0], yaw(seen.root_rotation))
-    return bool(np.linalg.norm(heading[-1] - heading[0], axis=-1).mean() < LOOP_GAP)
+
+    def apart(one: int, other: int) -> float:
+        return float(np.linalg.norm(heading[one] - heading[other], axis=-1).mean())
+
+    return apart(-1, 0) < max(LOOP_GAP, LOOP_STEP * min(apart(0, 1), apart(-2, -1)))
 
 
 def _closed(rig: Rig, motion: Motion) -> Motion:
@@ -201,17 +212,23 @@ def _within_legs(
 def _locked(
     strings: Puppet, root: Vectors, turns: Turns, stands: Bool[np.ndarray, "frame foot"], fps: float, *, balance: bool
 ) -> tuple[Vectors, Turns, float]:
-    """Plant the standing feet and sway the body over them; where legs are too short for it the body gives way, slowly."""
-    turns = turns.copy()
+    """Plant the standing feet, let the body fly between them and sway over them; where legs are too short for it the body
+    gives way, slowly."""
+    turns, body = turns.copy(), body_from_rig(strings.rig) if balance and stands.any() else None
     root = given = clear_ground(strings, root, turns)
-    wanted = planted(feet_of(strings, root, turns), stands)
-    bent, body = turns, body_from_rig(strings.rig) if balance and stands.any() else None
+    turns = calmed(strings, root, turns, stands, fps) if body else turns
+    wanted, bent = feet_of(strings, root, turns), turns
+    high = HIGH + HIGHER * fps * float(np.linalg.norm(np.diff(root[:, [0, 2]], axis=0), axis=1).mean())
+    wanted = planted(wanted, stands, rolled(strings, root, turns), high) if body else planted(wanted, stands)
     for _ in range(BALANCING if body else 1):
         if body:
+            height = centre_of_mass(strings, body, root, bent)[:, 1]
+            most = np.where(stands, -overstretch(strings, root, turns, wanted), np.inf).min(1)
+            root = root + rise(height, falling_freely(stands), most, body.gravity, fps)[:, None] * UP
             root = root + sway(strings, body, root, bent, wanted, stands, fps)
         low = root - _sinking(overstretch(strings, root, turns, wanted), stands, fps)[:, None] * UP
         bent = reach(strings, low, turns, within_reach(strings, low, turns, wanted))
-    return low, bent, float(np.linalg.norm(root - given, axis=1).max())
+    return low, bent, float(np.linalg.norm((root - given)[:, [0, 2]], axis=1).max())
 
 
 def _sinking(
