@@ -20,7 +20,7 @@ from akd.measure.gait import GRAVITY
 from akd.motion import Motion
 from akd.pose import Pose
 from akd.prior.clips import film_rate
-from akd.prior.prior import VideoPrior, denoising_error
+from akd.prior.prior import VideoPrior, unexplained
 from akd.render.film import film
 from akd.render.follow_camera import View
 from akd.rig import Rig
@@ -31,7 +31,7 @@ SPREAD = 0.1
 """Size of the random coefficients that a loop starts from: enough for the prior to see what swings before what."""
 ROUGHNESS = 0.01
 """The same for motions that are no loops: larger ones would shake."""
-TELLING = (0.5, 0.85)
+TELLING = (0.45, 0.85)
 """Range of noise at which the prior tells orders of legs apart."""
 SETTLE = 0.1
 """Share by which speed and height follow the feet in one iteration."""
@@ -120,7 +120,7 @@ class Distillation:
 
         def opinion() -> float:
             video = film(task.rig.skeleton, self.dance.motion(settings.frames, task.fps), task.skinned, settings, view)
-            return float(denoising_error(prior, prior.encode(video[None]), noise, t, prior.embed(task.wanted)).mean())
+            return float(unexplained(prior, prior.encode(video[None]), noise, t, prior.embed(task.wanted)).mean())
 
         choose_phases(self.dance, curves, opinion)
         for value in self.dance.parameters():

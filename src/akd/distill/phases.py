@@ -1,8 +1,8 @@
 """Who goes when: what a gradient cannot find, the prior is asked outright.
 
 Moving a leg from one half of the stride to the other leads over motions that are worse than both, so the gradient keeps the
-order in which legs happened to begin. Here whole alternatives are filmed, and the one is kept that the prior, under the same
-noise, takes for the cleanest clip. Their swing is the same, so the prior's love of stillness does not decide.
+order in which legs happened to begin. Here whole alternatives are filmed, and the one is kept of whose change over time the
+prior, under the same noise, misses the smallest share.
 """
 
 from collections.abc import Callable, Iterator

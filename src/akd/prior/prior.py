@@ -141,6 +141,20 @@ class VideoPrior:
 
 def denoising_error(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: Text) -> Float[Tensor, " draw"]:
     """Mean square error of the guessed clean latents, for every draw."""
+    return _missed(prior, z, noise, t, text).square().flatten(1).mean(1)
+
+
+def unexplained(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: Text) -> Float[Tensor, " draw"]:
+    """The share of a clip's change over time that the guess misses, for every draw.
+
+    Clips of which less is to be seen, such as legs that hide each other, have smaller errors, whether the prior knows
+    them or not. Measured by what there is to know, they have no advantage.
+    """
+    missed = _missed(prior, z, noise, t, text)
+    change = (z - z.mean(2, keepdim=True)).square().mean()
+    return (missed - missed.mean(2, keepdim=True)).square().flatten(1).mean(1) / change.clamp(min=1e-12)
+
+
+def _missed(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: Text) -> Tensor:
     clean, t = z.expand_as(noise), t.to(z.device)
-    guess = prior.denoise(add_noise(clean, noise.to(z), prior.schedule.level(t)), t, text)
-    return (guess.clean - clean).square().flatten(1).mean(1)
+    return prior.denoise(add_noise(clean, noise.to(z), prior.schedule.level(t)), t, text).clean - clean
