@@ -264,8 +264,8 @@ def _blended(leaves: list[Tensor], camera: Camera) -> tuple[int, int]:
     """How many splat–pixel pairs are really blended, α ≥ 1/255 in an unfinished pixel, and in how many runs of eight at best."""
     counted = np.zeros(2, np.int64)
 
-    def count(ellipses, ranks, top, bottom, *pictures):
-        counted[:] += _count_blended(ellipses[ranks], top, bottom, camera.width)
+    def count(ellipses, top, bottom, *pictures):
+        counted[:] += _count_blended(ellipses, top, bottom, camera.width)
 
     with _blending_by(count, raster_cpu.blend_back):
         rasterize(*leaves, camera, backend="cpu")

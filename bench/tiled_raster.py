@@ -15,9 +15,8 @@ TILE = 8  # faster here than the usual 16
 
 
 @njit(nogil=True, fastmath=True, error_model="numpy")
-def blend(ellipses, ranks, top, bottom, color, transmittance, depth):
+def blend(ellipses, top, bottom, color, transmittance, depth):
     """Rows ``top`` to ``bottom``: colour over black, transmittance, Σ w z."""
-    ellipses = ellipses[ranks]
     starts, lists = _tiles(ellipses, top, bottom, color.shape[1])
     across = (color.shape[1] + TILE - 1) // TILE
     for row in range(top, bottom):
@@ -40,9 +39,8 @@ def blend(ellipses, ranks, top, bottom, color, transmittance, depth):
 
 
 @njit(nogil=True, fastmath=True, error_model="numpy")
-def blend_back(ellipses, ranks, order, top, bottom, color, transmittance, depth, d_color, d_transmittance, d_depth, gradients):
+def blend_back(ellipses, order, top, bottom, color, transmittance, depth, d_color, d_transmittance, d_depth, gradients):
     """Gradients of the ten first columns of each ellipse from these rows."""
-    ellipses, order = ellipses[ranks], order[ranks]
     starts, lists = _tiles(ellipses, top, bottom, color.shape[1])
     across, rows = (color.shape[1] + TILE - 1) // TILE, gradients.reshape(-1, GRADIENT_SIZE)
     for row in range(top, bottom):

@@ -58,11 +58,11 @@ LOG2_FAINTEST, LOG2_STRONGEST = math.log2(FAINTEST), math.log2(STRONGEST)
 
 
 @kernel
-def blend(ellipses, ranks, top, bottom, color, transmittance, depth):
-    """Rows ``top`` to ``bottom`` of one picture under the ellipses in ``ranks``: colour over black, transmittance, Σ w z."""
+def blend(ellipses, top, bottom, color, transmittance, depth):
+    """Rows ``top`` to ``bottom`` of one picture under these ellipses: colour over black, transmittance, Σ w z."""
     width, stride, zero = color.shape[1], color.shape[1] + WIDTH, fill(color.dtype.type(0.0))
     pixels = _fresh_pixels(bottom - top, 5, width, color)  # transmittance, red, green, blue, depth
-    for rank in ranks:
+    for rank in range(len(ellipses)):
         e = pointer(ellipses, rank * ELLIPSE_SIZE)
         left, right = _columns(e, width)
         middle = e[Y] - like(e[Y], 0.5)
@@ -85,7 +85,7 @@ def blend(ellipses, ranks, top, bottom, color, transmittance, depth):
 
 
 @kernel
-def blend_back(ellipses, ranks, order, top, bottom, color, transmittance, depth, d_color, d_transmittance, d_depth, gradients):
+def blend_back(ellipses, order, top, bottom, color, transmittance, depth, d_color, d_transmittance, d_depth, gradients):
     """Gradients of the ten first columns of each ellipse from these rows, written to row ``order[rank]``.
 
     The scan is repeated front to back. With q_i the change of the loss per weight w_i, what the splats behind i still
@@ -98,9 +98,9 @@ def blend_back(ellipses, ranks, order, top, bottom, color, transmittance, depth,
     width, stride, zero = color.shape[1], color.shape[1] + WIDTH, fill(color.dtype.type(0.0))
     pixels = _fresh_pixels(bottom - top, 6, width, color)  # transmittance, R, ∂ red, ∂ green, ∂ blue, ∂ depth
     _fill_gradients(pixels, top, bottom, stride, color, transmittance, depth, d_color, d_transmittance, d_depth)
-    hosts, guests = np.empty(_count_guests(ellipses, ranks, top), np.int32), 0
+    hosts, guests = np.empty(_count_guests(ellipses, top), np.int32), 0
     elsewhere = np.empty(len(hosts) * GRADIENT_SIZE, color.dtype)
-    for rank in ranks:
+    for rank in range(len(ellipses)):
         e = pointer(ellipses, rank * ELLIPSE_SIZE)
         left, right = _columns(e, width)
         middle, is_seen = e[Y] - like(e[Y], 0.5), False
@@ -235,7 +235,7 @@ def _begins_above(e, top):
 
 
 @part
-def _count_guests(ellipses, ranks, top):
+def _count_guests(ellipses, top):
     """How many ellipses may come down into this band from those above."""
     count = 0
     if top > 0:

@@ -73,23 +73,25 @@ def arrange_ellipses(flat, visible, colors, order, first, last, ellipses):
 
 
 @kernel
-def list_by_band(ellipses, rows, bands):
-    """For each band of so many ``rows`` the ellipses that can reach into it, nearest first.
+def cut_into_bands(ellipses, order, rows, bands):
+    """The ellipses that can reach into each band of so many ``rows``, nearest first, and their entries of ``order``.
 
-    The first array tells where each band's list begins in the second, and behind the last, where that ends.
+    Band follows band, so that each reads its own from one piece of memory; the first array tells where they begin, and
+    where the last one ends.
     """
     starts = np.zeros(bands + 1, np.int64)
     for rank in range(len(ellipses)):
         first, last = _bands_reached(ellipses, rank, rows, bands)
         starts[first + 1 : last + 2] += 1
     starts = np.cumsum(starts)
-    ranks, place = np.empty(starts[-1], np.int32), starts.copy()
+    copies, places, row = np.empty((starts[-1], ELLIPSE_SIZE), ellipses.dtype), np.empty(starts[-1], np.int32), starts.copy()
     for rank in range(len(ellipses)):
         first, last = _bands_reached(ellipses, rank, rows, bands)
         for band in range(first, last + 1):
-            ranks[place[band]] = rank
-            place[band] += 1
-    return starts, ranks
+            _copy_ellipse(ellipses, rank, copies, row[band])
+            places[row[band]] = order[rank]
+            row[band] += 1
+    return starts, copies, places
 
 
 @kernel

@@ -31,7 +31,7 @@ def draw_frames(
         found[frame, 0] = count
         rank_ellipses(flat, np.zeros(1, np.int64), found[frame], depths, keys, order[frame])
         arrange_ellipses(flat, present, _of(colors, frame), order[frame], 0, count, sorted_out.reshape(-1))
-        blend(sorted_out, np.arange(count, dtype=np.int32), 0, color.shape[1], color[frame], transmittance[frame], depth[frame])
+        blend(sorted_out[:count], 0, color.shape[1], color[frame], transmittance[frame], depth[frame])
 
 
 @kernel
@@ -43,7 +43,7 @@ def carry_frames_back(
     for frame in range(first, last):
         count, d_ellipses = found[frame, 0], np.zeros(visible.shape[1] * GRADIENT_SIZE, means.dtype)
         pictures = color[frame], transmittance[frame], depth[frame], d_color[frame], d_transmittance[frame], d_depth[frame]
-        blend_back(ellipses[frame], np.arange(count, dtype=np.int32), order[frame], 0, color.shape[1], *pictures, d_ellipses)
+        blend_back(ellipses[frame][:count], order[frame], 0, color.shape[1], *pictures, d_ellipses)
         given = _of(means, frame), _of(covariances, frame), lenses[frame], visible[frame], d_ellipses
         wanted = d_means[frame], d_covariances[frame], d_opacities[frame], d_colors[frame], d_lenses[frame, 0]
         splat_gradients(*given, 0, ellipses.shape[1], 0, count, *wanted)

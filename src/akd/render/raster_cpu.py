@@ -22,7 +22,7 @@ from akd.render.kernel_ellipses import (
     GRADIENT_SIZE,
     LENS_SIZE,
     arrange_ellipses,
-    list_by_band,
+    cut_into_bands,
     project_splats,
     rank_ellipses,
     splat_gradients,
@@ -36,8 +36,8 @@ FLOAT_AND_KEY_TYPES: dict[torch.dtype, tuple[Any, Any]] = {
     torch.float32: (np.float32, np.uint32),
     torch.float64: (np.float64, np.uint64),
 }
-Lists = tuple[np.ndarray, np.ndarray]
-"""Which ellipses can reach into each band, as ``list_by_band`` gives them."""
+Banded = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""The ellipses of each band, as ``cut_into_bands`` gives them."""
 TASKS_PER_THREAD = 4
 """More than one, so that a thread with little to draw helps the others."""
 SMALLEST_BAND = 16
@@ -84,7 +84,7 @@ class _Rasterize(torch.autograd.Function):
         found = np.zeros((frames, len(chunks)), np.int64)
         rows, pictures = [_frame_rows(tensor) for tensor in inputs], [layer.numpy() for layer in layers]
         made = ellipses.numpy(), order.numpy(), visible.numpy()
-        lists: dict[int, Lists] = {}
+        banded: dict[int, Banded] = {}
 
         def draw_whole(share: range) -> None:
             draw_frames(share.start, share.stop, *rows, *_sorting_space(splats, dtype), *made, found, *pictures)
@@ -101,13 +101,14 @@ class _Rasterize(torch.autograd.Function):
                 arrange_ellipses(flat, present, color, ordered, share.start, share.stop, sorted_out.reshape(-1))
 
             def draw(band: Band) -> None:
-                blend(sorted_out, band.of(lists[frame]), band.top, band.bottom, *(picture[frame] for picture in pictures))
+                own, _ = band.of(banded[frame])
+                blend(own, band.top, band.bottom, *(picture[frame] for picture in pictures))
 
             run_tasks(threads, project, chunks)
             starts = np.array([chunk.start for chunk in chunks])
             count = rank_ellipses(flat, starts, found[frame], *_sorting_space(splats, dtype), ordered)
             run_tasks(threads, arrange, shares(count, len(chunks)))
-            lists[frame] = list_by_band(sorted_out[:count], bands[0].bottom, len(bands))
+            banded[frame] = cut_into_bands(sorted_out[:count], ordered, bands[0].bottom, len(bands))
             run_tasks(threads, draw, bands)
 
         if _is_whole(chunks, bands):
@@ -115,7 +116,7 @@ class _Rasterize(torch.autograd.Function):
         else:
             run_tasks(threads, draw_in_parts, range(frames))
         ctx.save_for_backward(*inputs, ellipses, order, visible, *layers)
-        ctx.chunks, ctx.bands, ctx.found, ctx.lists = chunks, bands, found, lists
+        ctx.chunks, ctx.bands, ctx.found, ctx.banded = chunks, bands, found, banded
         return layers
 
     @staticmethod
@@ -134,14 +135,13 @@ class _Rasterize(torch.autograd.Function):
             carry_frames_back(share.start, share.stop, *given, *outputs, d_lenses)
 
         def carry_back_in_parts(frame: int) -> None:
-            sorted_out, ordered, present = (array[frame] for array in made)
+            _, ordered, present = (array[frame] for array in made)
             d_ellipses = np.zeros((len(present), GRADIENT_SIZE), d_lenses.dtype)
             elsewhere = [(ordered[:0], d_ellipses[:0])] * len(bands)
 
             def draw_back(band: Band) -> None:
                 place, here = (band.top, band.bottom), (picture[frame] for picture in pictures)
-                listed = sorted_out, band.of(ctx.lists[frame]), ordered
-                elsewhere[band.number] = blend_back(*listed, *place, *here, d_ellipses.reshape(-1))
+                elsewhere[band.number] = blend_back(*band.of(ctx.banded[frame]), *place, *here, d_ellipses.reshape(-1))
 
             def carry_back(chunk: Chunk) -> None:
                 given = _of(means, frame), _of(covariances, frame), lenses[frame], present, d_ellipses.reshape(-1)
@@ -181,10 +181,11 @@ class Band(NamedTuple):
     bottom: int
     """One behind the last row."""
 
-    def of(self, lists: Lists) -> np.ndarray:
-        """Its own list among those of all bands."""
-        starts, ranks = lists
-        return ranks[starts[self.number] : starts[self.number + 1]]
+    def of(self, banded: Banded) -> tuple[np.ndarray, np.ndarray]:
+        """Its own ellipses, and their entries of the order."""
+        starts, ellipses, order = banded
+        own = slice(*starts[self.number : self.number + 2])
+        return ellipses[own], order[own]
 
 
 def _chunks(threads: int, frames: int, splats: int) -> list[Chunk]:
