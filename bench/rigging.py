@@ -7,6 +7,7 @@
 PYTHON is an interpreter with ``pip install bpy``; without one, Blender's columns are left out.
 """
 
+import json
 import subprocess
 import tempfile
 import time
@@ -36,6 +37,7 @@ from akd.skeleton import Posed, Skeleton, forward_kinematics
 from akd.skinning import skin_points
 
 CLIPS, FRAMES = 3, 12  # of each asset's own clips, and so many instants of each
+RIGHT = ("legs right", "arms, wings right", "tail right", "all three", "facing right")
 PATIENCE = 150  # seconds that Blender gets for a mesh
 TOOL = Path(__file__).parents[1] / "tools" / "blender_weights.py"
 
@@ -228,27 +230,45 @@ class Skeletons:
     seed: int = 2000
     plans: tuple[str, ...] = tuple(PLANS)
     assets: Path = Path("../shared/assets")
+    rows: Path | None = None
+    """Keep what was measured here, one line per individual; a later run goes on from there."""
+    minutes: float = np.inf
+    """Stop after so much CPU time, even if not all were measured."""
 
     def run(self) -> None:
-        right = "legs right | arms, wings right | tail right | all three | facing right"
-        print(f"| plan | {right} | joints | joint–bone | bone–bone | inside |")
-        print("|---" * 10 + "|")
-        everything = []
+        found = self._creatures()
+        print(f"| plan | n | {' | '.join(RIGHT)} | joints | joint–bone | bone–bone | inside |")
+        print("|---" * (6 + len(RIGHT)) + "|")
         for plan in self.plans:
-            found = [_compare(creature(plan, self.seed + i)) for i in range(self.count)]
-            everything += found
-            print(f"| {plan} | {_skeleton_row(found)} |", flush=True)
-        print(f"| **all** | {_skeleton_row(everything)} |")
+            if own := [row for (name, _), row in found.items() if name == plan]:
+                print(f"| {plan} | {_skeleton_row(own)} |")
+        if found:
+            print(f"| **all** | {_skeleton_row(list(found.values()))} |", flush=True)
         rigs = {p.stem: load_rig(p) for p in sorted(self.assets.glob("*/*.glb")) if p.stem != "RecursiveSkeletons"}
         for name, rig in rigs.items():
             if rig.legs:
                 print(f"| {name} | {_skeleton_row([_compare(rig)])} |", flush=True)
 
+    def _creatures(self) -> dict[tuple[str, int], tuple[float, ...]]:
+        """What was found in each individual; the first of every plan before the second of any, so that a stop is fair to all."""
+        wanted = [(plan, self.seed + i) for i in range(self.count) for plan in self.plans]
+        lines = self.rows.read_text().splitlines() if self.rows is not None and self.rows.exists() else []
+        known = {(row["plan"], row["seed"]): tuple(row["found"]) for row in map(json.loads, lines)}
+        for plan, seed in wanted:
+            if time.process_time() > 60 * self.minutes:
+                break
+            if (plan, seed) not in known:
+                known[plan, seed] = _compare(creature(plan, seed))
+                if self.rows is not None:
+                    with self.rows.open("a") as stream:
+                        stream.write(json.dumps({"plan": plan, "seed": seed, "found": known[plan, seed]}) + "\n")
+        return {key: known[key] for key in wanted if key in known}
+
 
 def _compare(truth: Rig) -> tuple[float, ...]:
     """Right or wrong for legs, arms, tail, all of them, and facing; joints, chamfer distances and containment."""
     try:
-        found, ahead, _ = find_skeleton(truth.mesh)
+        found, ahead, _ = find_skeleton(truth.mesh, usual=_format_forward(truth))
     except AkdError:
         return (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0)
     count = lambda limbs, kinds: sum(limb.kind in kinds for limb in limbs)  # noqa: E731
@@ -260,6 +280,14 @@ def _compare(truth: Rig) -> tuple[float, ...]:
     return (*map(float, right), float(all(right)), float(ahead[0] > 0.7), placed.joint_count, *errors[1:], within)
 
 
+def _format_forward(rig: Rig) -> np.ndarray | None:
+    """Which way the format of the rig's file wants it to face, on the stage; creatures have no file."""
+    if rig.origin is None or rig.origin.file.forward is None:
+        return None
+    ahead = rig.origin.file.forward @ rig.origin.T_file_stage[:3, :3]
+    return ahead / np.linalg.norm(ahead)
+
+
 def _inside(mesh: Mesh) -> Callable[[np.ndarray], np.ndarray]:
     import igl
 
@@ -268,9 +296,11 @@ def _inside(mesh: Mesh) -> Callable[[np.ndarray], np.ndarray]:
 
 
 def _skeleton_row(found: list[tuple[float, ...]]) -> str:
+    """How many there are, and their means."""
     mean = np.mean(found, axis=0)
     rights = [f"{100 * value:.0f} %" for value in mean[:5]]
-    return " | ".join((*rights, f"{mean[5]:.0f}", f"{mean[6]:.3f}", f"{mean[7]:.3f}", f"{100 * mean[8]:.1f} %"))
+    rest = (f"{mean[5]:.0f}", f"{mean[6]:.3f}", f"{mean[7]:.3f}", f"{100 * mean[8]:.1f} %")
+    return " | ".join((str(len(found)), *rights, *rest))
 
 
 Command = Annotated[Weights, tyro.conf.subcommand("weights")] | Annotated[Speed, tyro.conf.subcommand("speed")]

@@ -60,12 +60,32 @@ def test_skeletons_are_mirror_symmetric_and_sides_are_named() -> None:
     assert fronts[0] > fronts[1]
 
 
-def test_a_neck_that_stands_does_not_make_a_trunk_stand() -> None:
-    """What sticks out behind an upright body above its hips is a pack; an ostrich has a tail there."""
-    truth = creature("ostrich", 20003)
-    joints, *_ = find_skeleton(truth.mesh)
-    assert [sum(limb.kind == "tail" for limb in limbs) for limbs in (joints.limbs, truth.skeleton.limbs)] == [1, 1]
-    assert "tail" not in {limb.kind for limb in find_skeleton(creature("astronaut", 20003).mesh)[0].limbs}
+@pytest.mark.parametrize(("plan", "tails"), [("ostrich", 1), ("chick", 1), ("astronaut", 0)])
+def test_what_sticks_out_behind_is_a_tail_unless_the_trunk_stands(plan: str, tails: int) -> None:
+    """An ostrich's neck stands, its trunk lies; three broad toes are not three pairs of legs; an astronaut has a pack."""
+    limbs = find_skeleton(creature(plan, 20002).mesh)[0].limbs
+    assert sum(limb.kind == "tail" for limb in limbs) == tails
+    assert sum(limb.kind == "leg" for limb in limbs) == 2
+
+
+def test_folds_of_a_thigh_are_no_arms(assets) -> None:
+    limbs = find_skeleton(load_rig(assets / "rigged_figure" / "RiggedFigure.glb").mesh)[0].limbs
+    assert sorted(limb.kind for limb in limbs if limb.side != "C") == ["arm", "arm", "leg", "leg"]
+
+
+def test_the_usual_facing_counts_only_where_the_shape_leaves_doubt() -> None:
+    """A dog shows its front whatever the format says; a cross on two posts does not."""
+    dog = creature("dog", 5).mesh
+    assert find_skeleton(dog, usual=np.array([-1.0, 0, 0]))[1][0] > 0.95
+    boxes = [((0, 1, 0), (0.3, 1.2, 0.5)), ((0, 1.3, 0), (0.2, 0.2, 2.4))]
+    boxes += [((0, 0.3, side), (0.2, 0.9, 0.2)) for side in (-0.2, 0.2)]
+    signs = np.array(list(itertools.product((-0.5, 0.5), repeat=3)))
+    vertices = np.concatenate([np.array(centre) + signs * sides for centre, sides in boxes])
+    quads = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+    hull = [corners for a, b, c, d in quads for corners in ((a, b, c), (a, c, d))]
+    mesh = Mesh(vertices, np.concatenate([np.array(hull) + 8 * i for i in range(4)]), np.full((32, 3), 0.5))
+    for sign in (1.0, -1.0):
+        assert sign * find_skeleton(mesh, usual=np.array([sign, 0, 0]))[1][0] > 0.95
 
 
 def test_the_mesh_may_face_anywhere() -> None:

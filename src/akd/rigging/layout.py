@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.spatial import cKDTree
 
-from akd.rigging.pairs import Pair, evenly, leave_trunk, limbs_among, pair_up
+from akd.rigging.pairs import Pair, evenly, leave_trunk, limbs_among, one_limb, pair_up
 from akd.rigging.template import Template, imposed
 from akd.rigging.volume import SHORTEST, Line, Paths, Volume
 
@@ -62,10 +62,12 @@ def lay_out(lines: list[Line], paths: Paths, *, template: Template | None = None
 
 
 def _feet_apart(legs: list[Pair], volume: Volume) -> list[Pair]:
-    """One line to each foot: toes are near each other."""
+    """One line to each foot: toes are near each other, and those of broad feet come down one leg."""
     kept: list[Pair] = []
     for leg in sorted(legs, key=lambda p: -p.length):
-        if all(np.linalg.norm(leg.points[-1] - other.points[-1]) > FOOT * volume.size for other in kept):
+        apart = [np.linalg.norm(leg.points[-1] - other.points[-1]) / (FOOT * volume.size) for other in kept]
+        toes = (gap < 1 or (gap < 2 and one_limb(leg, other, volume)) for gap, other in zip(apart, kept, strict=True))
+        if not any(toes):
             kept.append(leg)
     return kept
 
@@ -113,12 +115,14 @@ def _tail(middle: list[Line], head: Line, legs: list[Pair], volume: Volume) -> L
 
 
 def _is_upright(head: Line, hips: Float[np.ndarray, " 3"], volume: Volume) -> bool:
-    """Does the trunk stand? Its head is above its hips, and its deepest flesh is no longer than high: the neck of an ostrich
-    stands, its trunk lies."""
-    rise = head.points[np.argmax(head.points[:, 1])] - hips
-    deep = (volume.depth > DEEP * volume.depth.max()) & (np.abs(volume.centers[:, 2]) < 2 * volume.step)
-    length, height, _ = np.ptp(volume.centers[deep], axis=0)
-    return bool(rise[1] > 1.5 * abs(rise[0]) and height >= length)
+    """Does the trunk stand? Its head is above its hips, unless its deepest flesh lies: longer than high, and nearer to the hips
+    than to the crown, or it would be a skull. The neck of an ostrich stands, its trunk lies."""
+    crown = head.points[np.argmax(head.points[:, 1])]
+    rise = crown - hips
+    deep = volume.centers[(volume.depth > DEEP * volume.depth.max()) & (np.abs(volume.centers[:, 2]) < 2 * volume.step)]
+    length, height, _ = np.ptp(deep, axis=0)
+    lies = length > height and 2 * deep[:, 1].mean() < hips[1] + crown[1]
+    return bool(rise[1] > 1.5 * abs(rise[0]) and not lies)
 
 
 def _run_together(line: Line, other: Float[np.ndarray, "place 3"], volume: Volume) -> int:

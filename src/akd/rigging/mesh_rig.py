@@ -15,7 +15,7 @@ from akd.mesh import Mesh
 from akd.rig import FileRig, Rig
 from akd.rigging.joints import JointList, place_joints
 from akd.rigging.layout import SHORT_TAIL, Layout, lay_out
-from akd.rigging.pairs import OFF_PLANE, SHORT_LIMB, near_ground
+from akd.rigging.pairs import OFF_PLANE, near_ground
 from akd.rigging.surface import weld
 from akd.rigging.template import TEMPLATES
 from akd.rigging.volume import SHORTEST, Line, Volume, find_paths, middle_lines, solid_volume
@@ -23,6 +23,8 @@ from akd.rigging.weights import heat_weights
 from akd.skeleton import Skeleton
 
 UNSURE_ASYMMETRY = 0.02
+FEELER = 0.12
+"""What sticks out less above the ground does not say which way a body faces [size]."""
 FOOT_LENGTH = 0.2
 """Tips on the ground of one side that are nearer to each other than this are heel and toes [size]."""
 
@@ -41,7 +43,7 @@ def rig_static(
     k: int = 4,
 ) -> Rig:  # fmt: skip
     """The same for a mesh read from a file, so that the rig remembers where it came from."""
-    joints, ahead, notes = find_skeleton(file.mesh, template=template, forward=forward)
+    joints, ahead, notes = find_skeleton(file.mesh, template=template, forward=forward, usual=file.forward)
     parents, positions = np.array(joints.parents), np.array(joints.positions)
     skeleton = Skeleton.from_joints(tuple(joints.names), parents, positions)
     rest = np.tile(np.eye(4), (len(parents), 1, 1))
@@ -52,9 +54,14 @@ def rig_static(
 
 
 def find_skeleton(
-    mesh: Mesh, *, template: str | None = None, forward: Float[np.ndarray, " 3"] | None = None
-) -> tuple[JointList, Float[np.ndarray, " 3"], tuple[str, ...]]:
-    """Joints in the mesh's own axes, which way it faces, and what is uncertain."""
+    mesh: Mesh, *, template: str | None = None, forward: Float[np.ndarray, " 3"] | None = None,
+    usual: Float[np.ndarray, " 3"] | None = None,
+) -> tuple[JointList, Float[np.ndarray, " 3"], tuple[str, ...]]:  # fmt: skip
+    """Joints in the mesh's own axes, which way it faces, and what is uncertain.
+
+    ``forward`` decides the facing. ``usual`` is the way that the file's format wants bodies to face; it only counts where the
+    shape leaves doubt.
+    """
     if template is not None and template not in TEMPLATES:
         raise AkdError(f"There is no template {template!r}; the templates are {', '.join(TEMPLATES)}.")
     surface = weld(mesh)
@@ -65,7 +72,7 @@ def find_skeleton(
     lines = middle_lines(paths, min(shortest, SHORT_TAIL))
     if not lines:
         raise AkdError("The mesh has no limbs that stick out, so no skeleton can be found in it; give one with --skeleton.")
-    turn, asymmetry, sure = _stance(paths.volume, lines, forward)
+    turn, asymmetry, sure = _stance(paths.volume, lines, forward, usual)
     paths = replace(paths, volume=paths.volume.moved(turn))
     layout = lay_out([line.moved(turn) for line in lines], paths, template=TEMPLATES.get(template or ""), shortest=shortest)
     joints = place_joints(layout, paths.volume)
@@ -74,7 +81,7 @@ def find_skeleton(
 
 
 def _stance(
-    volume: Volume, lines: list[Line], forward: Float[np.ndarray, " 3"] | None
+    volume: Volume, lines: list[Line], forward: Float[np.ndarray, " 3"] | None, usual: Float[np.ndarray, " 3"] | None
 ) -> tuple[Float[np.ndarray, "4 4"], float, float]:
     """The turn that makes the body face +X with its plane at z = 0; how asymmetric it is; how clear the votes were."""
     lines = [line for line in lines if line.reach > SHORTEST * volume.size] or lines
@@ -85,10 +92,11 @@ def _stance(
     if forward is not None:
         ahead = np.sign(ahead @ forward or 1.0) * ahead
     else:
-        turned = body.moved(facing_matrix(ahead, centre))
+        turn = facing_matrix(ahead, centre)
+        turned = body.moved(turn)
         low = near_ground(volume)
         feet = _whole_feet(turned, [chain for chain in _chains(lines) if turned.joints[chain[-1], 1] < low])
-        votes = forward_votes(turned, [(foot, foot) for foot in feet], None, None)
+        votes = forward_votes(turned, [(foot, foot) for foot in feet], None, None if usual is None else turn[:3, :3] @ usual)
         tips = turned.joints[[chain[-1] for chain in _chains(lines)]]
         votes += _many_legs(turned, tips, np.array([line.reach for line in lines]), low)
         ahead = ahead if votes >= 0 else -ahead
@@ -112,7 +120,7 @@ def _many_legs(body: Body, tips: Float[np.ndarray, "tip 3"], reach: Float[np.nda
     """Votes of bodies on four legs or more: what sticks out most above the ground are ears, horns and feelers, in front of
     the legs. Six legs or more carry most of the flesh behind them."""
     aside, grounded = np.abs(tips[:, 2]) > OFF_PLANE * body.size, tips[:, 1] < low
-    long = aside & ~grounded & (reach > SHORT_LIMB * body.size)
+    long = aside & ~grounded & (reach > FEELER * body.size)
     feet, free, out = tips[aside & grounded, 0], tips[long, 0], reach[long]
     stances = 1 + int((np.diff(np.sort(feet)) > 0.08 * body.size).sum()) if len(feet) else 0
     if stances < 2 or np.ptp(feet) < 0.25 * body.size:  # heels and toes of two feet

@@ -27,8 +27,10 @@ ON_GROUND = 0.1
 """A pair whose tips are this near to the ground are legs [height]."""
 OWN_WAY = 0.5
 """A line that runs along another limb for more than this share of its way outside the trunk is a heel or a finger."""
-SHORT_LIMB = 0.12
-"""Shorter pairs that do not reach the ground are ears or horns [size]."""
+FOLD = 0.6
+"""What hangs beside a leg and does not leave its flesh for this share of its length is a fold of the thigh."""
+NEAR_HEAD = 0.36
+"""Shorter pairs near the head are ears or horns [size]."""
 SECOND_LIMB = 0.3
 """Who stands on four legs or more has other limbs only if they are this long [size] ..."""
 BEFORE = 0.05
@@ -119,18 +121,18 @@ def limbs_among(pairs: list[Pair], depth: Float[np.ndarray, " place"], volume: V
     shoulders = max((p.attached for p in pairs if p.is_leg), default=0)
     stems: list[Pair] = []
     for pair in sorted(pairs, key=lambda p: -p.length):
-        if not any(_one_limb(pair, other, volume) for other in stems):
+        if not any(one_limb(pair, other, volume) for other in stems):
             stems.append(pair)
     many = sum(p.is_leg for p in stems) > 1
     neck = shoulders + BEFORE * len(depth) if many else _neck(depth, shoulders)
     face = 0.6 * (len(depth) - shoulders) + shoulders
-    least = lambda p: SECOND_LIMB if many else 3 * SHORT_LIMB if p.attached > face else SHORT_LIMB  # noqa: E731
+    least = lambda p: SECOND_LIMB if many else NEAR_HEAD if p.attached > face else SHORTEST  # noqa: E731
     kept = [p for p in stems if p.is_leg or (p.attached <= neck and p.length > least(p) * volume.size)]
     kept = _with_wings(kept, volume)
     return [p for p in kept if p.kind != "arm" or sum(q.is_leg for q in kept) < 3]  # insects have feelers, and no arms
 
 
-def _one_limb(pair: Pair, longer: Pair, volume: Volume) -> bool:
+def one_limb(pair: Pair, longer: Pair, volume: Volume) -> bool:
     """Does a pair run along another, or is there flesh between them?"""
     distance, nearest = cKDTree(longer.points).query(pair.points)
     girth = volume.depth[volume.tree.query(longer.points)[1]][nearest]
@@ -138,7 +140,8 @@ def _one_limb(pair: Pair, longer: Pair, volume: Volume) -> bool:
     if own < SHORTEST * volume.size or np.mean(distance < np.maximum(0.03 * volume.size, 0.8 * girth)) > OWN_WAY:
         return True
     if pair.is_leg != longer.is_leg:
-        return False
+        hangs = longer.is_leg and pair.points[-1, 1] < longer.points[0, 1]
+        return bool(hangs and own < FOLD * pair.length)
     at = np.linspace(0.5, 0.9, 4)
     ones, others = (p.points[(at * (len(p.points) - 1)).astype(int)] for p in (pair, longer))
     share = np.linspace(0, 1, 9)[:, None, None]
