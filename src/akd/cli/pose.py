@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from akd.posespace.space import PoseSpace
 
 Sub = tyro.conf.subcommand
-LEAST_PERCENTILE = 1.0
-"""Poses stranger than all but so many of a hundred good ones do not count as valid."""
 SHEET_POSES = 16
 """Most poses on a contact sheet."""
 
@@ -188,7 +186,7 @@ class ScorePoses:
         space = self.who.space()
         bends = pose_bends(_motion_of(space, self.poses, self.clip).pose)
         score, faults = space.score(bends), space.faults(bends)
-        valid = faults.sound & (score.percentile >= LEAST_PERCENTILE)
+        valid = faults.sound & score.plausible
         names = space.rig.skeleton.names
         rows = [
             {"pose": k, "percentile": round(float(score.percentile[k]), 1), "valid": bool(valid[k]),

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from akd.posespace.denoiser import Denoiser, Poses
@@ -14,6 +14,8 @@ TIMES = (0.12, 0.22, 0.32)
 """Noise under which a pose is looked at."""
 DRAWS = 2
 """Draws of noise for each time, each with its opposite."""
+TOLERANCE = 2.0
+"""Poses may be so much stranger than the strangest good one that is known: artists bend rigs in ways of their own."""
 FAR_OUT = 0.15
 """Weight of what lies more than two spreads from the middle."""
 SEED = 20_000
@@ -28,6 +30,8 @@ class Score(NamedTuple):
     """Share of good poses that are stranger, 0 to 100."""
     blame: Int[Tensor, " pose"]
     """The joint that is to blame."""
+    plausible: Bool[Tensor, " pose"]
+    """Whether it could be a pose of this rig at all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +54,8 @@ class Judge:
     def score(self, bends: Poses) -> Score:
         strangeness, blame = (residuals(self.denoiser, bends) / self.usual).max(-1)
         stranger = len(self.reference) - torch.searchsorted(self.reference, strangeness)
-        return Score(strangeness, 100 * stranger / len(self.reference), blame)
+        plausible = strangeness <= TOLERANCE * self.reference[-1]
+        return Score(strangeness, 100 * stranger / len(self.reference), blame, plausible)
 
 
 @torch.no_grad()

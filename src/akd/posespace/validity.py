@@ -17,8 +17,8 @@ from akd.rig import Rig
 
 SHALLOW = 0.03
 """Flesh this deep in other flesh does not show [ℓ]."""
-WIDE, SLACK = 3.0, 0.2
-"""Bends are possible up to so many spreads from the middle, and a little more [rad]: nothing is quite stiff."""
+WIDE, SLACK = 3.0, 0.4
+"""Bends are possible up to so many spreads from the middle, and somewhat more [rad]: nothing is quite stiff."""
 REPAIRS = 30
 """Steps of pulling a pose apart."""
 STEP = 0.06
