@@ -14,7 +14,7 @@ from akd.distill.dance import Dance
 from akd.distill.loop import Task
 from akd.distill.prompts import expand, unwanted
 from akd.distill.recipe import Recipe
-from akd.distill.timing import timed, timing_of
+from akd.distill.timing import standing, timed, timing_of
 from akd.errors import AkdError
 from akd.motion import Motion, resample
 from akd.prior.prior import VideoPrior
@@ -159,7 +159,7 @@ def _planted(job: Job, task: Task, dance: Dance, speed: float) -> tuple[Motion, 
     timing = timing_of(rig, dance, curves, float(target.stance.mean()), speed) if isinstance(curves, Fourier) else None
     if timing is not None and isinstance(curves, Fourier):
         motion = timed(rig, dance, curves, motion, timing)
-        target = prepare(rig, motion, kinematics)
+        target = prepare(rig, motion, kinematics, standing(rig, curves, motion, timing))
     return motion, target.motion
 
 

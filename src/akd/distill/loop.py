@@ -81,6 +81,7 @@ class Distillation:
         recipe = task.recipe
         self.footing = Footing.of(task.rig)
         self.dance = start_dance(task)
+        self.dance.lag.requires_grad_(not recipe.phases_at)  # asked for outright, or felt for
         # A step is in proportion to the gradient where that is small (see ``_descend``): what hardly shows hardly moves.
         self.optimiser = torch.optim.Adam(self.dance.parameters(), lr=recipe.learning_rate, betas=(0.9, 0.99))
         self.iteration = 0
@@ -123,8 +124,8 @@ class Distillation:
             return float(unexplained(prior, prior.encode(video[None]), noise, t, prior.embed(task.wanted)).mean())
 
         choose_phases(self.dance, curves, opinion)
-        for value in self.dance.parameters():
-            self.optimiser.state[value]["exp_avg"].zero_()
+        for memory in self.optimiser.state.values():
+            memory["exp_avg"].zero_()
 
     def _descend(self, total: Float[Tensor, ""]) -> None:
         """One step of the optimiser."""

@@ -10,8 +10,9 @@ or where they swing, and a running body rises and falls as the forces of its sta
 
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from akd.distill.curves import Fourier
@@ -23,8 +24,8 @@ from akd.pose import Pose
 from akd.rig import Rig
 from akd.skeleton import Limb, forward_kinematics
 
-RUNS_ABOVE = 0.45
-"""Froude number above which animals run; where people change over by themselves …"""
+RUNS_ABOVE = 0.5
+"""Froude number above which animals run …"""
 THROWN_ABOVE = 0.1
 """… or, with both legs of a pair going together, have to throw themselves forward; slower, nothing is said about them."""
 TOGETHER = 0.2
@@ -65,6 +66,15 @@ def timing_of(rig: Rig, dance: Dance, curves: Fourier, duty: float, speed: float
     turn = torch.pi * wanted
     slowness = min(max(turn - torch.pi * duty, -MOST * _sine(turn)), MOST * _sine(turn)) / _sine(turn)
     return Timing(wanted, slowness, _midstance(rig, dance, curves), runs)
+
+
+def standing(rig: Rig, curves: Fourier, motion: Motion, timing: Timing) -> Bool[np.ndarray, "frame leg"]:
+    """Which legs stand in which frame."""
+    phase = torch.arange(motion.frame_count) / motion.fps * curves.frequency
+    stands = np.zeros((motion.frame_count, len(rig.legs)), bool)
+    with_soles = [number for number, sole in enumerate(rig.soles) if len(sole)]
+    stands[:, with_soles] = ((phase[:, None] - timing.midstance + 0.5).remainder(1.0) - 0.5).abs().numpy() < timing.duty / 2
+    return stands
 
 
 def timed(rig: Rig, dance: Dance, curves: Fourier, motion: Motion, timing: Timing) -> Motion:

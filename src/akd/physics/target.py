@@ -54,6 +54,9 @@ simulated foot is a little late and low, and in a run more so [ℓ, s]."""
 EASE = 0.08
 """Time over which the body is moved out of the way of stretched legs [s]."""
 
+Stance = Bool[np.ndarray, "frame foot"]
+"""Which feet stand when."""
+
 
 @dataclass(frozen=True)
 class TargetSettings:
@@ -75,8 +78,8 @@ class Target:
     """A motion to track."""
 
     motion: Motion
-    stance: Bool[np.ndarray, "frame foot"]
-    """Which feet stand; no feet on a rig without legs."""
+    stance: Stance
+    """No feet on a rig without legs."""
     loops: bool
     travel: Float[np.ndarray, " 3"]
     """Velocity that was added to the root, along the body's own forward, up and right [ℓ/s]."""
@@ -88,8 +91,11 @@ class Target:
     """What was done, one sentence each."""
 
 
-def prepare(rig: Rig, motion: Motion, settings: TargetSettings | None = None) -> Target:
-    """The motion as physics can follow it. Loops stay loops: they are mended three rounds long, and the middle one is kept."""
+def prepare(rig: Rig, motion: Motion, settings: TargetSettings | None = None, stance: Stance | None = None) -> Target:
+    """The motion as physics can follow it. Loops stay loops: they are mended three rounds long, and the middle one is kept.
+
+    ``stance`` says which feet stand when, where that is known; otherwise it is found.
+    """
     settings = settings or TargetSettings()
     count = motion.frame_count
     if count < FEWEST_FRAMES:
@@ -97,8 +103,9 @@ def prepare(rig: Rig, motion: Motion, settings: TargetSettings | None = None) ->
     motion = replace(motion, pose=motion.pose.detach().to(torch.float64))
     loops = is_loop(rig, motion)
     if not loops:
-        return _prepared(rig, motion, settings, loops=False)
-    long = _prepared(rig, repeat(_closed(rig, motion), 3), settings, loops=True)
+        return _prepared(rig, motion, settings, stance, loops=False)
+    thrice = None if stance is None else np.concatenate((stance[:-1], stance[:-1], stance))
+    long = _prepared(rig, repeat(_closed(rig, motion), 3), settings, thrice, loops=True)
     middle = slice(count - 1, 2 * count - 1)
     pose = long.motion.pose[middle]
     back = (motion.pose.root_position[0] - pose.root_position[0]) * torch.tensor((1.0, 0.0, 1.0))
@@ -129,7 +136,7 @@ def _closed(rig: Rig, motion: Motion) -> Motion:
     return from_joint_quaternions(rig.skeleton, root.root_position, q, motion.fps)
 
 
-def _prepared(rig: Rig, motion: Motion, settings: TargetSettings, *, loops: bool) -> Target:
+def _prepared(rig: Rig, motion: Motion, settings: TargetSettings, stance: Stance | None, *, loops: bool) -> Target:
     strings, fps = puppet(rig), motion.fps
     root, turns = motion.pose.root_position.numpy(), joint_rotations(rig.skeleton, motion.pose).numpy()
     stands, given, swayed = np.zeros((len(root), len(strings.feet)), bool), np.zeros(3), 0.0
@@ -145,8 +152,11 @@ def _prepared(rig: Rig, motion: Motion, settings: TargetSettings, *, loops: bool
         if settings.travel:
             root, given = _travelling(root, walk, fps)
             walk = _walk(strings, root, turns, levels, fps)
-        stands = find_stance(walk.feet, walk.seen, walk.velocity, fps)
-        stands = close_gaps(stands, root[:, 1], EARTH / rig.leg_metres, fps)
+        if stance is None:
+            stands = find_stance(walk.feet, walk.seen, walk.velocity, fps)
+            stands = close_gaps(stands, root[:, 1], EARTH / rig.leg_metres, fps)
+        else:
+            stands = stance
         if settings.lock:
             stands = _within_legs(strings, root, turns, stands)
             root, turns, swayed = _locked(strings, root, turns, stands, fps, balance=settings.balance)
