@@ -48,7 +48,7 @@ def test_what_stands_long_enough_or_goes_nowhere_is_left_alone() -> None:
     assert timing_of(DOG, dance, curves, 0.3, at_froude(DOG, 0.001)) is None
     assert timing_of(DOG, dance, curves, 0.0, at_froude(DOG, 1.0)) is None
     hopping, curves = dancing(DOG, lag=0.95)
-    assert timing_of(DOG, hopping, curves, 0.3, at_froude(DOG, 0.05)) is None
+    assert timing_of(DOG, hopping, curves, 0.3, at_froude(DOG, 0.02)) is None
     thrown = timing_of(DOG, hopping, curves, 0.5, at_froude(DOG, 0.3))
     assert thrown is not None
     assert thrown.flies

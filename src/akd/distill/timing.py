@@ -26,7 +26,7 @@ from akd.skeleton import Limb, forward_kinematics
 
 RUNS_ABOVE = 0.5
 """Froude number above which animals run …"""
-THROWN_ABOVE = 0.1
+THROWN_ABOVE = 0.04
 """… or, with both legs of a pair going together, have to throw themselves forward; slower, nothing is said about them."""
 TOGETHER = 0.2
 """Lag of a round below which the legs of a pair go together."""
