@@ -1,6 +1,7 @@
 """Automatic rigging against artists, against Blender and against exact truth.
 
     python -m bench.rigging weights --blender-python PYTHON    weights on every skinned asset, the artist's hidden
+    python -m bench.rigging exact                              weights of creatures, whose own are known exactly
     python -m bench.rigging speed --blender-python PYTHON      seconds against vertices
     python -m bench.rigging skeletons                          skeletons of creatures and of static meshes
 
@@ -194,31 +195,63 @@ def _blender_one(data: dict[str, np.ndarray], python: Path, out: Path) -> dict[s
 
 
 @dataclass(frozen=True)
-class Speed:
-    """Seconds against vertices on one creature, its faces divided again and again."""
+class Exact:
+    """Skin weights of creatures, whose own are known exactly."""
 
-    blender_python: Path | None = None
-    largest: int = 200_000
+    seed: int = 9000
+    plans: tuple[str, ...] = tuple(PLANS)
 
     def run(self) -> None:
-        import igl
+        print("| plan | nearest | paper | ours |\n|---|---|---|---|")
+        for plan in self.plans:
+            rig = creature(plan, self.seed)
+            bones = bones_of(rig.skeleton, flesh_ends(rig.skeleton, weld(rig.mesh)))
+            paper, ours = (heat_weights(rig.mesh, rig.skeleton, settings=settings) for settings in (PAPER, None))
+            errors = [weight_errors(w, rig.weights).l1 for w in (nearest_weights(rig.mesh, bones), paper, ours)]
+            print(f"| {plan} | " + " | ".join(f"{error:.3f}" for error in errors) + " |", flush=True)
 
+
+@dataclass(frozen=True)
+class Speed:
+    """CPU seconds against vertices on one creature: its faces thinned out, then divided again and again."""
+
+    blender_python: Path | None = None
+    smallest: int = 800
+    largest: int = 210_000
+    blender_largest: int = 15_000
+    """Blender gets no larger meshes: from about 30,000 vertices on it takes longer than anyone waits."""
+
+    def run(self) -> None:
         rig = creature("human", 0)
-        vertices, faces = rig.mesh.vertices, rig.mesh.faces
-        meshes = {}
-        while len(vertices) <= self.largest:
-            meshes[str(len(vertices))] = Mesh(vertices, faces, np.ones_like(vertices))
-            vertices, faces = (np.asarray(x) for x in igl.upsample(vertices, faces))
-        blender = _blender({n: _blender_input(m, rig.skeleton) for n, m in meshes.items()}, self.blender_python)
-        print("| vertices | ours [s] | µs per vertex | Blender [s] |\n|---|---|---|---|")
+        meshes = {str(len(mesh.vertices)): mesh for mesh in _sizes(rig.mesh, self.smallest, self.largest)}
+        small = {name: mesh for name, mesh in meshes.items() if int(name) <= self.blender_largest}
+        blender = _blender({n: _blender_input(m, rig.skeleton) for n, m in small.items()}, self.blender_python)
+        print("| vertices | ours [CPU s] | µs per vertex | Blender [CPU s] | Blender / ours |\n|---|---|---|---|---|")
         for name, mesh in meshes.items():
-            begin = time.perf_counter()
+            begin = time.process_time()
             heat_weights(mesh, rig.skeleton)
-            seconds = time.perf_counter() - begin
-            theirs = f"{blender[name]['seconds'][0]:.2f}" if name in blender else "–"
-            if name in blender and not blender[name]["imported"].any():
-                theirs += " (no solution)"
-            print(f"| {name} | {seconds:.2f} | {1e6 * seconds / int(name):.0f} | {theirs} |", flush=True)
+            seconds = time.process_time() - begin
+            row = f"| {name} | {seconds:.2f} | {1e6 * seconds / int(name):.0f} |"
+            if name not in blender:
+                print(f"{row} – | – |", flush=True)
+            elif not blender[name]["imported"].any():
+                stopped = blender[name]["seconds"][0] >= PATIENCE
+                print(f"{row} {'stopped after a while' if stopped else 'no solution'} | – |", flush=True)
+            else:
+                theirs = float(blender[name]["seconds"][0])
+                print(f"{row} {theirs:.2f} | {theirs / seconds:.1f} |", flush=True)
+
+
+def _sizes(mesh: Mesh, smallest: int, largest: int) -> list[Mesh]:
+    """A mesh with about so few vertices, and with four times as many again and again."""
+    import igl
+
+    vertices, faces, *_ = igl.decimate(np.asarray(mesh.vertices, float), mesh.faces.astype(np.int32), 2 * smallest)
+    out = []
+    while len(vertices) <= largest:
+        out.append(Mesh(np.ascontiguousarray(vertices), np.ascontiguousarray(faces), np.ones_like(vertices, order="C")))
+        vertices, faces = (np.asarray(x) for x in igl.upsample(vertices, faces))
+    return out
 
 
 @dataclass(frozen=True)
@@ -304,7 +337,7 @@ def _skeleton_row(found: list[tuple[float, ...]]) -> str:
 
 
 Command = Annotated[Weights, tyro.conf.subcommand("weights")] | Annotated[Speed, tyro.conf.subcommand("speed")]
-Command |= Annotated[Skeletons, tyro.conf.subcommand("skeletons")]
+Command |= Annotated[Skeletons, tyro.conf.subcommand("skeletons")] | Annotated[Exact, tyro.conf.subcommand("exact")]
 
 if __name__ == "__main__":
     tyro.cli(Command).run()  # type: ignore[arg-type]
