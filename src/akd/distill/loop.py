@@ -20,7 +20,7 @@ from akd.measure.gait import GRAVITY
 from akd.motion import Motion
 from akd.pose import Pose
 from akd.prior.clips import film_rate
-from akd.prior.prior import VideoPrior, unexplained
+from akd.prior.prior import VideoPrior, surprise
 from akd.render.film import film
 from akd.render.follow_camera import View
 from akd.rig import Rig
@@ -121,7 +121,7 @@ class Distillation:
 
         def opinion() -> float:
             video = film(task.rig.skeleton, self.dance.motion(settings.frames, task.fps), task.skinned, settings, view)
-            return float(unexplained(prior, prior.encode(video[None]), noise, t, prior.embed(task.wanted)).mean())
+            return float(surprise(prior, prior.encode(video[None]), noise, t, prior.embed(task.wanted)).mean())
 
         choose_phases(self.dance, curves, opinion)
         for memory in self.optimiser.state.values():

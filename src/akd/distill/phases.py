@@ -1,8 +1,8 @@
 """Who goes when: what a gradient cannot find, the prior is asked outright.
 
 Moving a leg from one half of the stride to the other leads over motions that are worse than both, so the gradient keeps the
-order in which legs happened to begin. Here whole alternatives are filmed, and the one is kept of whose change over time the
-prior, under the same noise, misses the smallest share.
+order in which legs happened to begin. Here whole alternatives are filmed, and the one is kept that surprises the prior least
+under the same noise.
 """
 
 from collections.abc import Callable, Iterator
