@@ -6,7 +6,7 @@ import torch
 from akd.creatures.build import creature
 from akd.distill.curves import Fourier
 from akd.distill.dance import Dance, channel_reach
-from akd.distill.phases import SHIFTS, choose_phases, lowest, shifted
+from akd.distill.phases import SHIFTS, choose_phases, evened, lowest, shifted
 from akd.rig import Rig
 from akd.skeleton import forward_kinematics
 
@@ -57,3 +57,8 @@ def test_the_least_of_noisy_errors_is_found() -> None:
     best = float(fine[(-torch.cos(2 * torch.pi * (fine - 0.42)) + 0.4 * torch.cos(4 * torch.pi * fine)).argmin()])
     assert lowest(errors) == pytest.approx(best, abs=0.02)
     assert lowest(errors + noise) == pytest.approx(best, abs=0.05)
+
+
+def test_lags_near_one_half_are_one_half_and_others_stay() -> None:
+    assert [float(evened(lag)) for lag in (0.42, 0.6, -0.45)] == [0.5, 0.5, 0.5]
+    assert [float(evened(lag)) for lag in (0.25, 0.9, 1.1)] == pytest.approx([0.25, 0.9, 0.1])

@@ -58,7 +58,7 @@ def test_a_stretched_stance_takes_its_share_of_the_time() -> None:
     dance, curves = dancing(DOG)
     wanted = timing_of(DOG, dance, curves, 0.45, at_froude(DOG, 0.2))
     assert wanted is not None
-    # The leg's own time, as a function of the clock's: what it does within ±0.225 of midstance takes ±0.28.
+    # The leg's own time, as a function of the clock's: what it does within ±0.225 of midstance takes half of the wanted share.
     psi = torch.tensor([-wanted.duty / 2, 0.0, wanted.duty / 2])
     own = psi - wanted.slowness * torch.sin(2 * torch.pi * psi) / (2 * torch.pi)
     torch.testing.assert_close(own, torch.tensor([-0.225, 0.0, 0.225]), atol=1e-4, rtol=0)

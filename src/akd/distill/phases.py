@@ -17,6 +17,8 @@ from akd.skeleton import Skeleton
 
 SHIFTS = 8
 """Into so many parts a round is divided."""
+EVEN = 0.125
+"""Lags this near to one half of a round are meant to be that: gaits are symmetrical or not (Hildebrand 1965), hardly in between."""
 HARMONICS = 2
 """A leg may fit well before or after another, or both: errors go up and down at most twice a round."""
 FINENESS = 8
@@ -31,9 +33,15 @@ def choose_phases(dance: Dance, curves: Fourier, opinion: Opinion) -> None:
     """Shift the right side against the left, then one pair of legs after the other against the rest of the body."""
     own = dance.lag.clone()
     _choose(lambda shift: dance.lag.copy_(own + shift), opinion)
-    dance.lag.remainder_(1.0)
+    dance.lag.copy_(evened(float(dance.lag)))
     for channels in _later_legs(dance.skeleton):
         _shift_legs(curves.coefficients, channels, opinion)
+
+
+def evened(lag: float) -> Tensor:
+    """A lag between 0 and 1, and one half if it is near that: feet of a pair are evenly spaced in time, or clearly are not."""
+    lag %= 1.0
+    return torch.tensor(0.5 if abs(lag - 0.5) < EVEN else lag)
 
 
 def shifted(coefficients: Float[Tensor, "coefficient channel"], shift: float) -> Float[Tensor, "coefficient channel"]:

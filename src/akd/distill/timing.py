@@ -32,7 +32,7 @@ TOGETHER = 0.2
 """Lag of a round below which the legs of a pair go together."""
 STROLLS_ABOVE = 0.01
 """Froude number below which a body goes nowhere."""
-WALK, RUN = 0.56, 0.42
+WALK, RUN = 0.58, 0.38
 """A walk's foot stands for at least, a run's for at most this share of the time."""
 SAMPLES = 64
 """Moments of a round that are looked at."""
