@@ -18,7 +18,7 @@ from akd.skeleton import Skeleton
 SHIFTS = 8
 """Into so many parts a round is divided."""
 EVEN = 0.125
-"""Lags this near to one half of a round are meant to be that: gaits are symmetrical or not (Hildebrand 1965), hardly in between."""
+"""Lags this near to one half of a round are meant to be that: gaits are symmetrical or clearly not (Hildebrand 1965)."""
 HARMONICS = 2
 """A leg may fit well before or after another, or both: errors go up and down at most twice a round."""
 FINENESS = 8
