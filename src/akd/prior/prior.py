@@ -34,11 +34,6 @@ class LatentShape(NamedTuple):
     column: int
 
 
-FAIRNESS = 0.3
-"""Errors of clips that are known equally well grow with about this power of what changes in them: the one for which motions in
-step and in turn of a fox, a bear, a dog, a horse and two people were told apart."""
-
-
 class VideoPrior:
     """A video model, frozen."""
 
@@ -146,16 +141,20 @@ class VideoPrior:
 
 def denoising_error(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: Text) -> Float[Tensor, " draw"]:
     """Mean square error of the guessed clean latents, for every draw."""
-    clean, t = z.expand_as(noise), t.to(z.device)
-    guess = prior.denoise(add_noise(clean, noise.to(z), prior.schedule.level(t)), t, text)
-    return (guess.clean - clean).square().flatten(1).mean(1)
+    return _missed(prior, z, noise, t, text).square().flatten(1).mean(1)
 
 
 def surprise(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: Text) -> Float[Tensor, " draw"]:
-    """The denoising error of a clip, measured by what changes in it over time, for every draw: for comparing motions.
+    """The share of a clip's change over time that the guess misses, for every draw: for comparing motions.
 
     Clips of which less is to be seen, such as legs that hide each other, have smaller errors, whether the prior knows
-    them or not; but not in proportion, so as shares of the change they have larger ones. See ``FAIRNESS``.
+    them or not. Measured by what there is to know, they have no advantage.
     """
+    missed = _missed(prior, z, noise, t, text)
     change = (z - z.mean(2, keepdim=True)).square().mean()
-    return denoising_error(prior, z, noise, t, text) / change.clamp(min=1e-12) ** FAIRNESS
+    return (missed - missed.mean(2, keepdim=True)).square().flatten(1).mean(1) / change.clamp(min=1e-12)
+
+
+def _missed(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: Text) -> Tensor:
+    clean, t = z.expand_as(noise), t.to(z.device)
+    return prior.denoise(add_noise(clean, noise.to(z), prior.schedule.level(t)), t, text).clean - clean
