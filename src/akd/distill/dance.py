@@ -4,7 +4,7 @@ import copy
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from akd.distill.curves import Curves, Fourier, Times
@@ -113,8 +113,12 @@ def paired_channels(skeleton: Skeleton) -> tuple[Tensor, Tensor, Tensor]:
     left = joints[(skeleton.mirror != joints) & (skeleton.positions[:, 2] < skeleton.positions[skeleton.mirror, 2])]
     right = skeleton.mirror[left]
     sign = np.sign(np.diagonal(mirror_maps(skeleton.frames, skeleton.mirror)[right], axis1=1, axis2=2))
-    channels = [torch.as_tensor((6 + 3 * (side[:, None] - 1) + np.arange(3)).ravel()) for side in (left, right)]
-    return channels[0], channels[1], torch.as_tensor(sign.ravel(), dtype=torch.float32)
+    return joint_channels(left), joint_channels(right), torch.as_tensor(sign.ravel(), dtype=torch.float32)
+
+
+def joint_channels(joints: Int[np.ndarray, " chosen"]) -> Int[Tensor, " channel"]:
+    """Where the three angles of each joint stand among the curves."""
+    return torch.as_tensor((len(ROOT_REACH) + 3 * (joints[:, None] - 1) + np.arange(3)).ravel())
 
 
 def limb_direction(skeleton: Skeleton) -> Float[np.ndarray, "joint 3"]:

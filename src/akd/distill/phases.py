@@ -7,12 +7,13 @@ under the same noise.
 
 from collections.abc import Callable, Iterator
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from akd.distill.curves import Fourier
-from akd.distill.dance import Dance
+from akd.distill.dance import Dance, joint_channels
 from akd.skeleton import Skeleton
 
 SHIFTS = 8
@@ -80,5 +81,4 @@ def _later_legs(skeleton: Skeleton) -> Iterator[Tensor]:
     """The channels of every pair of legs but the foremost: what counts is who goes before whom."""
     legs = [limb for limb in skeleton.limbs if limb.kind == "leg"]
     for order in range(1, 1 + max((leg.order for leg in legs), default=0)):
-        joints = torch.tensor([joint for leg in legs if leg.order == order for joint in leg.joints])
-        yield (6 + 3 * (joints[:, None] - 1) + torch.arange(3)).flatten()
+        yield joint_channels(np.array([joint for leg in legs if leg.order == order for joint in leg.joints]))
