@@ -8,6 +8,7 @@ The prior decides which legs move, how far, how fast and in which order; here th
 or where they swing, and a running body rises and falls as the forces of its standing feet make it.
 """
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -63,8 +64,7 @@ def timing_of(rig: Rig, dance: Dance, curves: Fourier, duty: float, speed: float
     wanted = min(duty, RUN) if runs else max(duty, WALK)
     if not 0 < duty < 1 or (not runs and (together or froude < STROLLS_ABOVE or wanted == duty)):
         return None
-    turn = torch.pi * wanted
-    slowness = min(max(turn - torch.pi * duty, -MOST * _sine(turn)), MOST * _sine(turn)) / _sine(turn)
+    slowness = min(max(math.pi * (wanted - duty) / math.sin(math.pi * wanted), -MOST), MOST)
     return Timing(wanted, slowness, _midstance(rig, dance, curves), runs)
 
 
@@ -86,7 +86,7 @@ def timed(rig: Rig, dance: Dance, curves: Fourier, motion: Motion, timing: Timin
         late = timing.slowness * torch.sin(2 * torch.pi * (phase - middle)) / (2 * torch.pi)
         joints = list(leg.joints)
         angles[:, joints] = dance.pose((phase - late) / curves.frequency).angles[:, joints]
-    share = (timing.duty - timing.slowness * _sine(torch.pi * timing.duty) / torch.pi) / timing.duty
+    share = (timing.duty - timing.slowness * math.sin(math.pi * timing.duty) / math.pi) / timing.duty
     position[:, 0] += (share - 1) * dance.speed * times
     if timing.flies:
         bounce = rise(timing, float(curves.frequency), GRAVITY / rig.leg_metres)
@@ -118,7 +118,3 @@ def _midstance(rig: Rig, dance: Dance, curves: Fourier) -> Float[Tensor, " leg"]
 
 def _standing_legs(rig: Rig) -> list[Limb]:
     return [leg for leg, sole in zip(rig.legs, rig.soles, strict=True) if len(sole)]
-
-
-def _sine(turn: float) -> float:
-    return float(torch.sin(torch.tensor(turn)))
