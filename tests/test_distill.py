@@ -74,7 +74,7 @@ def test_the_start_is_rest_at_constant_speed_and_knows_no_sentence() -> None:
     rig = creature("dog", 3)
     prior, skinned = GaussianPrior(torch.zeros(1, 3, 9, 16, 16)), skinned_splats(rig)
     tasks = (Task(rig, skinned, prior, words, ("",), Recipe(), 1.0) for words in ("a dog walking", "a dog running"))
-    walk, run = map(start_dance, tasks)
+    walk, run = (start_dance(task, 0.5) for task in tasks)
     for a, b in zip(walk.parameters(), run.parameters(), strict=True):
         assert torch.equal(a, b)
     motion = walk.motion(9, 8.0)
@@ -216,8 +216,9 @@ def test_a_prior_that_knows_one_clip_leads_to_its_motion(curves: str) -> None:
     with torch.no_grad():
         prior.mean = prior.encode(film(rig.skeleton, true, skinned, SMALL)[None])
     errors: list[float] = []
-    distill(task, lambda run, numbers: errors.append(numbers["score"]))
-    assert errors[-1] < 0.8 * errors[0]
+    dance = distill(task, lambda run, numbers: errors.append(numbers["score"]))
+    assert errors[-1] < 0.85 * errors[0]
+    assert dance.in_turn or curves != "fourier"
 
 
 def test_same_seed_same_motion() -> None:
@@ -228,6 +229,23 @@ def test_same_seed_same_motion() -> None:
     assert all(torch.equal(first[name], second[name]) for name in first)
     other = Distillation(replace(task, seed=6)).dance.state_dict()
     assert not torch.equal(first["curves.coefficients"], other["curves.coefficients"])
+
+
+@pytest.mark.parametrize("lag", [0.0, 0.5])
+def test_the_prior_decides_whether_legs_take_turns(lag: float) -> None:
+    rig = creature("human", 2)
+    skinned = skinned_splats(rig)
+    prior = GaussianPrior(torch.zeros(1, 3, 9, 16, 16))
+    task = Task(rig, skinned, prior, "", ("",), Recipe(iterations=4, draws=1, trial=0.5, phases_at=()), 1.0, seed=3)
+    run = Distillation(task)
+    (wanted,) = (each for each in run.contenders if float(each.dance.lag) == lag)
+    prior.mean = prior.encode(film(rig.skeleton, wanted.dance.motion(SMALL.frames, task.fps), skinned, SMALL)[None]).detach()
+    run.step()
+    assert len(run.contenders) == 2
+    run.step()
+    (kept,) = run.contenders
+    assert kept is wanted
+    assert run.dance is kept.dance
 
 
 def test_papers_noise_narrows_over_half_its_iterations() -> None:

@@ -36,7 +36,7 @@ from stick_rigs import person
 from tiny_priors import tiny
 
 FILM = FilmSettings(width=64, height=32, frames=9)
-RECIPE = Recipe(iterations=2, draws=2, phases_at=())
+RECIPE = Recipe(iterations=2, draws=2, lags=(0.5,), phases_at=())
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from akd.distill.checkpoint import load_checkpoint, save_checkpoint
-from akd.distill.job import Job, clip, make_task
+from akd.distill.job import Job, finished, make_task
 from akd.distill.loop import Distillation
 from akd.distill.results import strip_picture, write_results
 from akd.distill.run import RunFolder
@@ -46,7 +46,7 @@ def iterate(folder: RunFolder, job: Job, run: Distillation, watch: Watch) -> Non
         numbers = {"iteration": run.iteration - 1, **numbers, "seconds": time.perf_counter() - begun}
         measured = None
         if run.iteration % LOOK_EVERY == 0:
-            motion = clip(job, run.task, run.dance)
+            motion = finished(job, run.task, run.dance)
             measured = evaluate(run.task.rig, motion, from_file=False)
             if run.iteration % STRIP_EVERY == 0:
                 strip_picture(run.task.rig, motion).save(folder["strip.png"])

@@ -24,8 +24,8 @@ SIDEWAYS = 0.3
 """A turn that moves a limb sideways counts this much of one that moves it fore and aft or up and down …"""
 LEAST = 0.1
 """… and one that only twists it, this much."""
-LAG = 0.25
-"""By how much of a round the right side follows the left at first: as near to both together as to both in turn."""
+IN_TURN = 0.25
+"""Sides that follow each other by more than this share of a round take turns."""
 OWN_WAY = 0.15
 """How much of its own the right side does."""
 
@@ -37,10 +37,12 @@ class Dance(nn.Module):
     """Forward [ℓ/s]. The camera goes along, so no picture shows it: it is what the standing feet say."""
     height: Tensor
     """How far the root is raised [ℓ], so that feet are on the ground."""
-    lag: nn.Parameter
+    lag: Tensor
     """By how much of a round a loop's right side follows its left: animals hop or take turns, but both sides do the same."""
 
-    def __init__(self, skeleton: Skeleton, curves: Curves, speed: float, hinges: Hinges | None = None) -> None:
+    def __init__(
+        self, skeleton: Skeleton, curves: Curves, speed: float, lag: float = 0.5, hinges: Hinges | None = None
+    ) -> None:
         super().__init__()
         self.hinges = hinges
         self.skeleton = skeleton
@@ -48,7 +50,7 @@ class Dance(nn.Module):
         self.register_buffer("speed", torch.tensor(float(speed)))
         self.register_buffer("height", torch.tensor(0.0))
         self.rest = torch.as_tensor(skeleton.positions[0], dtype=torch.float32)
-        self.lag = nn.Parameter(torch.tensor(LAG))
+        self.register_buffer("lag", torch.tensor(lag))
         self.pairs = paired_channels(skeleton)
         self.reach = torch.as_tensor(channel_reach(skeleton), dtype=torch.float32)
 
@@ -71,6 +73,12 @@ class Dance(nn.Module):
         values = values.clone()
         values[:, right] = sign * before[:, left] + OWN_WAY * values[:, right]
         return values
+
+    @property
+    def in_turn(self) -> bool:
+        """Do left and right take turns, rather than go together?"""
+        away = float(self.lag) % 1.0
+        return min(away, 1 - away) > IN_TURN
 
     def motion(self, frames: int, fps: float, start: float = 0.0) -> Motion:
         """So many frames from a time on [s]."""

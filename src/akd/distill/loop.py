@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from akd.distill.contender import Contender
 from akd.distill.curves import Curves, Fourier, Frames, Spline
 from akd.distill.dance import Dance, channel_reach
 from akd.distill.estimators import ESTIMATORS, Question, draw_noise
@@ -15,7 +16,6 @@ from akd.distill.objective import STANCE, Footing, ground_depth, lift, settle, s
 from akd.distill.phases import choose_phases
 from akd.distill.recipe import PAPER_LATENTS, Recipe
 from akd.distill.soft_film import film_softly
-from akd.errors import AkdError
 from akd.measure.gait import GRAVITY
 from akd.motion import Motion
 from akd.pose import Pose
@@ -33,6 +33,8 @@ ROUGHNESS = 0.01
 """The same for motions that are no loops: larger ones would shake."""
 TELLING = (0.45, 0.85)
 """Range of noise at which the prior tells orders of legs apart."""
+JUDGES = 3
+"""From so many sides contenders are looked at before one is kept."""
 SETTLE = 0.1
 """Share by which speed and height follow the feet in one iteration."""
 
@@ -74,74 +76,85 @@ class Task:
 
 
 class Distillation:
-    """A motion on its way: what is optimised, and how."""
+    """Motions on their way: what is optimised, and how. They differ in the lag of the right side, until the prior has chosen."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
         recipe = task.recipe
         self.footing = Footing.of(task.rig)
-        self.dance = start_dance(task)
-        self.dance.lag.requires_grad_(not recipe.phases_at)  # asked for outright, or felt for
-        # A step is in proportion to the gradient where that is small (see ``_descend``): what hardly shows hardly moves.
-        self.optimiser = torch.optim.Adam(self.dance.parameters(), lr=recipe.learning_rate, betas=(0.9, 0.99))
+        lags = recipe.lags if recipe.curves == "fourier" else recipe.lags[:1]
+        self.contenders = [Contender(start_dance(task, lag)) for lag in lags]
         self.iteration = 0
+
+    @property
+    def dance(self) -> Dance:
+        """The motion, as far as it is."""
+        return self.contenders[0].dance
 
     def step(self) -> dict[str, float]:
         """One iteration: ask the prior once, and take a few steps towards what it believes; returns what was measured."""
-        task, recipe = self.task, self.task.recipe
-        prior, settings = task.prior, task.prior.film
-        randomness = torch.Generator().manual_seed(task.seed * 1_000_003 + self.iteration)
-        start, view = self._window(randomness), settings.sample_views(1, randomness)[0]
-        shape = prior.latent_shape(settings.frames, settings.height, settings.width)
-        noise, t = draw_noise(shape, recipe.draws, recipe.noise_range(self.iteration), randomness)
+        recipe = self.task.recipe
+        randomness = torch.Generator().manual_seed(self.task.seed * 1_000_003 + self.iteration)
+        film = self.task.prior.film
+        window, view = self._window(randomness), film.sample_views(1, randomness)[0]
+        question = self._question(recipe.noise_range(self.iteration), randomness)
+        measured = [self._follow(contender, question, window, view) for contender in self.contenders]
+        self.iteration += 1
+        if len(self.contenders) > 1 and self.iteration >= recipe.trial * recipe.iterations:
+            self._decide(randomness)
+        if self.iteration in (round(share * recipe.iterations) for share in recipe.phases_at):
+            self._choose_phases(randomness)
+        return measured[0]
+
+    def _question(self, times: tuple[float, float], randomness: torch.Generator) -> Question:
+        task, prior, recipe = self.task, self.task.prior, self.task.recipe
+        noise, t = draw_noise(prior.film_latents, recipe.draws, times, randomness)
         others = tuple(map(prior.embed, task.unwanted))
-        ask = Question(noise, t, prior.embed(task.wanted), others, recipe.guidance, recipe.look_ahead)
+        return Question(noise, t, prior.embed(task.wanted), others, recipe.guidance, recipe.look_ahead)
+
+    def _follow(self, contender: Contender, question: Question, window: float, view: View) -> dict[str, float]:
+        """Ask, and go where the answer points."""
+        task, recipe, prior = self.task, self.task.recipe, self.task.prior
         target = None
         for _ in range(recipe.steps_each):
-            motion = self.dance.motion(settings.frames, task.fps, start)
-            video = film_softly(task.rig.skeleton, as_seen(motion), task.skinned, settings, view)
+            motion = contender.dance.motion(prior.film.frames, task.fps, window)
+            video = film_softly(task.rig.skeleton, as_seen(motion), task.skinned, prior.film, view)
             z = prior.encode(video[None])
             if target is None:
-                gradient = ESTIMATORS[recipe.estimator](prior, z.detach(), ask, *self._beside(view))
+                gradient = ESTIMATORS[recipe.estimator](prior, z.detach(), question, *self._beside(view))
                 target = z.detach() - gradient
-            terms = self._terms(motion)
-            self._descend((z - target).square().sum() / 2 + z.numel() / PAPER_LATENTS * sum(terms.values()))
-        self.iteration += 1
-        if self.iteration in (round(share * recipe.iterations) for share in recipe.phases_at):
-            self._choose_phases(view, randomness)
+            terms = self._terms(contender.dance, motion)
+            total = (z - target).square().sum() / 2 + z.numel() / PAPER_LATENTS * sum(terms.values())
+            contender.descend(total, recipe, self.iteration)
         return {"score": float(gradient.square().mean().sqrt()), **{name: float(term.detach()) for name, term in terms.items()}}
 
-    def _choose_phases(self, view: View, randomness: torch.Generator) -> None:
-        """Let the prior say which legs go when; what Adam remembers of the old order is forgotten."""
-        task, curves, prior, settings = self.task, self.dance.curves, self.task.prior, self.task.prior.film
-        if not isinstance(curves, Fourier):
-            return
-        shape = prior.latent_shape(settings.frames, settings.height, settings.width)
-        noise, t = draw_noise(shape, task.recipe.draws, TELLING, randomness)
+    def _decide(self, randomness: torch.Generator) -> None:
+        """Keep the contender that surprises the prior least, seen from several sides."""
+        views = self.task.prior.film.sample_views(JUDGES, randomness)
+        opinions = [self._opinion(view, randomness) for view in views]
+        self.contenders = [min(self.contenders, key=lambda each: sum(opinion(each.dance) for opinion in opinions))]
 
-        def opinion() -> float:
-            video = film(task.rig.skeleton, self.dance.motion(settings.frames, task.fps), task.skinned, settings, view)
+    def _choose_phases(self, randomness: torch.Generator) -> None:
+        """Let the prior say which legs go when, where there are rounds."""
+        if self.task.recipe.curves != "fourier":
+            return
+        (view,) = self.task.prior.film.sample_views(1, randomness)
+        opinion = self._opinion(view, randomness)
+        for contender in self.contenders:
+            choose_phases(contender.dance, opinion)
+            contender.forget_direction()
+
+    def _opinion(self, view: View, randomness: torch.Generator) -> Callable[[Dance], float]:
+        """How much a dance surprises the prior, under the same noise for all that are compared."""
+        task, prior = self.task, self.task.prior
+        noise, t = draw_noise(prior.film_latents, task.recipe.draws, TELLING, randomness)
+
+        @torch.no_grad()
+        def opinion(dance: Dance) -> float:
+            video = film(task.rig.skeleton, dance.motion(prior.film.frames, task.fps), task.skinned, prior.film, view)
             return float(surprise(prior, prior.encode(video[None]), noise, t, prior.embed(task.wanted)).mean())
 
-        choose_phases(self.dance, curves, opinion)
-        for memory in self.optimiser.state.values():
-            memory["exp_avg"].zero_()
-
-    def _descend(self, total: Float[Tensor, ""]) -> None:
-        """One step of the optimiser."""
-        self.optimiser.zero_grad()
-        total.backward()
-        for name, value in self.dance.named_parameters():
-            if value.grad is not None and not value.grad.isfinite().all():
-                raise AkdError(f"The gradient of {name} is not finite at iteration {self.iteration}: use a lower learning rate.")
-        if not self.optimiser.state:
-            slope = self.dance.curves.coefficients.grad
-            usual = slope.square().mean().sqrt().item() if slope is not None else 0.0
-            for group in self.optimiser.param_groups:
-                group["eps"] = usual
-        for group in self.optimiser.param_groups:
-            group["lr"] = self.task.recipe.learning_rate * (1 - self.iteration / self.task.recipe.iterations) ** 0.5
-        self.optimiser.step()
+        return opinion
 
     def _window(self, randomness: torch.Generator) -> float:
         """When the film begins [s]: a loop is one window, a longer clip is seen in windows that overlap."""
@@ -159,25 +172,25 @@ class Distillation:
         still = film_softly(task.rig.skeleton, rest.motion(settings.frames, task.fps), task.skinned, settings, view)
         return (task.prior.encode(still[None]),)
 
-    def _terms(self, motion: Motion) -> dict[str, Float[Tensor, ""]]:
+    def _terms(self, dance: Dance, motion: Motion) -> dict[str, Float[Tensor, ""]]:
         recipe = self.task.recipe
         posed = forward_kinematics(self.task.rig.skeleton, motion.pose)
         terms = {
-            "restraint": recipe.restraint * self.dance.restraint(),
+            "restraint": recipe.restraint * dance.restraint(),
             "smooth": recipe.smooth * smoothness(motion.pose),
             "ground": recipe.ground * ground_depth(self.footing, posed),
         }
         if recipe.footing and len(self.footing.points):
-            feet = steps(self.footing, posed, motion.fps, float(self.dance.speed))
-            settle(self.dance, feet, SETTLE)
+            feet = steps(self.footing, posed, motion.fps, float(dance.speed))
+            settle(dance, feet, SETTLE)
             if self.iteration >= recipe.footing_from * recipe.iterations:
                 terms["slip"] = recipe.footing * slip(feet) * self.task.rig.leg_metres / GRAVITY
                 terms["lift"] = recipe.footing * lift(feet) / STANCE**2
-                settle_speed(self.dance, feet, SETTLE)
+                settle_speed(dance, feet, SETTLE)
         return terms
 
 
-def start_dance(task: Task) -> Dance:
+def start_dance(task: Task, lag: float) -> Dance:
     """Rest pose, constant speed, a little noise: nothing here knows the sentence."""
     recipe, randomness = task.recipe, torch.Generator().manual_seed(task.seed)
     channels = len(channel_reach(task.rig.skeleton))
@@ -188,7 +201,7 @@ def start_dance(task: Task) -> Dance:
         curves = Spline(channels, task.seconds, knots_per_second=task.fps / 2, spread=ROUGHNESS, randomness=randomness)
     else:
         curves = Frames(channels, round(task.seconds * task.fps) + 1, task.fps, spread=ROUGHNESS, randomness=randomness)
-    return Dance(task.rig.skeleton, curves, task.start_speed, hinges_of(task.rig) if recipe.hinges else None)
+    return Dance(task.rig.skeleton, curves, task.start_speed, lag, hinges_of(task.rig) if recipe.hinges else None)
 
 
 def as_seen(motion: Motion) -> Motion:

@@ -3,6 +3,10 @@
 Moving a leg from one half of the stride to the other leads over motions that are worse than both, so the gradient keeps the
 order in which legs happened to begin. Here whole alternatives are filmed, and the one is kept that surprises the prior least
 under the same noise.
+
+Legs of a pair take turns evenly, or one leads the other by less than a quarter of a round, as in gallops, hops and jumps
+(Hildebrand 1965). Motions adapt to the lag they have, so that it is decided between whole motions that began with either (see
+``loop``); here the lead is chosen of those that do not take turns, and then the time of every pair of legs.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,37 +16,35 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from akd.distill.curves import Fourier
 from akd.distill.dance import Dance, joint_channels
 from akd.skeleton import Skeleton
 
 SHIFTS = 8
 """Into so many parts a round is divided."""
-EVEN = 0.125
-"""Lags this near to one half of a round are meant to be that: gaits are symmetrical or clearly not (Hildebrand 1965)."""
+LEADS = (-0.25, -0.125, 0.0, 0.125, 0.25)
+"""By how much of a round one leg may lead the other if they do not take turns."""
 HARMONICS = 2
 """A leg may fit well before or after another, or both: errors go up and down at most twice a round."""
 FINENESS = 8
 """Shifts are told apart to this share of those that are tried."""
 
-Opinion = Callable[[], float]
-"""How bad the prior finds the motion as it is now."""
+Opinion = Callable[[Dance], float]
+"""How bad the prior finds a motion."""
 
 
 @torch.no_grad()
-def choose_phases(dance: Dance, curves: Fourier, opinion: Opinion) -> None:
-    """Shift the right side against the left, then one pair of legs after the other against the rest of the body."""
-    own = dance.lag.clone()
-    _choose(lambda shift: dance.lag.copy_(own + shift), opinion)
-    dance.lag.copy_(evened(float(dance.lag)))
+def choose_phases(dance: Dance, opinion: Opinion) -> None:
+    """Choose which side leads, and shift one pair of legs after the other against the rest of the body."""
+    if not dance.in_turn:
+        errors = [_with_lag(dance, lead, opinion) for lead in LEADS]
+        dance.lag.fill_(LEADS[int(np.argmin(errors))])
     for channels in _later_legs(dance.skeleton):
-        _shift_legs(curves.coefficients, channels, opinion)
+        _shift_legs(dance, dance.curves.coefficients, channels, opinion)
 
 
-def evened(lag: float) -> Tensor:
-    """A lag between 0 and 1, and one half if it is near that: feet of a pair are evenly spaced in time, or clearly are not."""
-    lag %= 1.0
-    return torch.tensor(0.5 if abs(lag - 0.5) < EVEN else lag)
+def _with_lag(dance: Dance, lag: float, opinion: Opinion) -> float:
+    dance.lag.fill_(lag)
+    return opinion(dance)
 
 
 def shifted(coefficients: Float[Tensor, "coefficient channel"], shift: float) -> Float[Tensor, "coefficient channel"]:
@@ -56,18 +58,13 @@ def shifted(coefficients: Float[Tensor, "coefficient channel"], shift: float) ->
     return result
 
 
-def _shift_legs(coefficients: Tensor, channels: Tensor, opinion: Opinion) -> None:
-    given = coefficients[:, channels].clone()
-    _choose(lambda shift: coefficients.index_copy_(1, channels, shifted(given, shift)), opinion)
-
-
-def _choose(apply: Callable[[float], object], opinion: Opinion) -> None:
-    """Apply the shift that the prior finds best."""
-    errors = []
+def _shift_legs(dance: Dance, coefficients: Tensor, channels: Tensor, opinion: Opinion) -> None:
+    """Shift these channels by what the prior finds best."""
+    given, errors = coefficients[:, channels].clone(), []
     for index in range(SHIFTS):
-        apply(index / SHIFTS)
-        errors.append(opinion())
-    apply(lowest(torch.tensor(errors)))
+        coefficients[:, channels] = shifted(given, index / SHIFTS)
+        errors.append(opinion(dance))
+    coefficients[:, channels] = shifted(given, lowest(torch.tensor(errors)))
 
 
 def lowest(errors: Float[Tensor, " shift"]) -> float:

@@ -32,6 +32,10 @@ class Recipe:
     t_end: tuple[float, float] = (0.6, 0.7)
     """… and at ``t_settled`` of the iterations and from then on; in between it moves steadily."""
     t_settled: float = 1.0
+    lags: tuple[float, ...] = (0.0, 0.5)
+    """By how much of a round the right side may follow the left: a motion is begun with each …"""
+    trial: float = 0.25
+    """… and after this share of the iterations the prior chooses."""
     phases_at: tuple[float, ...] = (0.15, 0.3, 0.5, 0.8)
     """Shares of the iterations after which the prior is asked which legs go when (see ``phases``)."""
     hinges: bool = True
@@ -56,6 +60,10 @@ class Recipe:
     def __post_init__(self) -> None:
         if self.iterations < 1 or self.draws < 1:
             raise AkdError(f"A recipe needs iterations and draws of noise, not {self.iterations} and {self.draws}.")
+
+    def rate(self, iteration: int) -> float:
+        """The learning rate at an iteration: it falls to zero, slowly at first."""
+        return self.learning_rate * (1 - iteration / self.iterations) ** 0.5
 
     def noise_range(self, iteration: int) -> tuple[float, float]:
         """Between which times noise is drawn at an iteration."""

@@ -29,8 +29,6 @@ RUNS_ABOVE = 0.5
 """Froude number above which animals run …"""
 THROWN_ABOVE = 0.04
 """… or, with both legs of a pair going together, have to throw themselves forward; slower, nothing is said about them."""
-TOGETHER = 0.2
-"""Lag of a round below which the legs of a pair go together."""
 STROLLS_ABOVE = 0.01
 """Froude number below which a body goes nowhere."""
 WALK, RUN = 0.58, 0.38
@@ -58,8 +56,7 @@ class Timing:
 def timing_of(rig: Rig, dance: Dance, curves: Fourier, duty: float, speed: float) -> Timing | None:
     """The timing that suits a speed, if feet stand for a share ``duty`` of the time by themselves; None if that does."""
     froude = speed**2 * rig.leg_metres / GRAVITY
-    lag = float(dance.lag) % 1.0
-    together = min(lag, 1 - lag) < TOGETHER
+    together = not dance.in_turn
     runs = froude > (THROWN_ABOVE if together else RUNS_ABOVE)
     wanted = min(duty, RUN) if runs else max(duty, WALK)
     if not 0 < duty < 1 or (not runs and (together or froude < STROLLS_ABOVE or wanted == duty)):

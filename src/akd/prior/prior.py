@@ -127,6 +127,11 @@ class VideoPrior:
         """New videos, colours in 0 to 1: count × frames × height × width × 3."""
         return self.decode(self.sample_latents(text, count=count, steps=steps, guidance=guidance, seed=seed))
 
+    @property
+    def film_latents(self) -> LatentShape:
+        """Size of the latents of its own film."""
+        return self.latent_shape(self.film.frames, self.film.height, self.film.width)
+
     def latent_shape(self, frames: int, height: int, width: int) -> LatentShape:
         """Size of the latents of a film."""
         self.check_film(frames, height, width)

@@ -70,8 +70,7 @@ class FieldDistillation:
         settings = prior.film
         randomness = torch.Generator().manual_seed(task.seed * 1_000_003 + self.iteration)
         view = settings.sample_views(1, randomness)[0]
-        shape = prior.latent_shape(settings.frames, settings.height, settings.width)
-        noise, t = draw_noise(shape, recipe.draws, recipe.noise_range(self.iteration), randomness)
+        noise, t = draw_noise(prior.film_latents, recipe.draws, recipe.noise_range(self.iteration), randomness)
         moving = self.moving(torch.arange(settings.frames) / task.fps)
         z = prior.encode(shoot_softly(task.rig.skeleton, moving, task.skinned, settings, view, task.fps)[None])
         words = prior.embed(task.wanted), tuple(map(prior.embed, task.unwanted))
