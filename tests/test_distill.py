@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
@@ -15,7 +16,7 @@ from akd.distill.objective import Footing, ground_depth, lift, settle, settle_sp
 from akd.distill.prompts import expand, subject, unwanted
 from akd.distill.recipe import PAPER, Recipe
 from akd.distill.soft_film import film_softly
-from akd.prior.prior import LatentShape, VideoPrior, surprise
+from akd.prior.prior import SAID, SHOWN, LatentShape, VideoPrior, surprise
 from akd.prior.schedule import Guess, NoiseSchedule
 from akd.reconstruct.skinned import skinned_splats
 from akd.render.film import film
@@ -277,11 +278,24 @@ def test_all_are_led_away_from_stillness_and_fast_gaits_from_a_walk_too() -> Non
         assert "standing still" in only
 
 
-def test_surprise_is_measured_by_what_changes() -> None:
+class ListeningPrior(GaussianPrior):
+    """One that expects the clip it knows when it hears of it, and stillness otherwise."""
+
+    def embed(self, text: str) -> dict[str, torch.Tensor]:
+        return {"heard": torch.tensor(float(text == "the clip"))}
+
+    def denoise(self, z_t, t, text, negative=None, guidance=1.0):  # type: ignore[no-untyped-def]
+        guess = super().denoise(z_t, t, text)
+        still = guess.clean.mean(2, keepdim=True)
+        return guess._replace(clean=still + (0.1 + 0.8 * text["heard"]) * (guess.clean - still))
+
+
+def test_surprise_is_small_for_what_is_known_and_grows_slowly_with_what_is_shown() -> None:
     clip = torch.randn(1, 3, 9, 16, 16, generator=seeded())
     noise, t = draw_noise(clip.shape[1:], 4, (0.3, 0.8), seeded(1))
     still = clip.mean(2, keepdim=True).expand_as(clip)
-    torch.testing.assert_close(surprise(GaussianPrior(clip), clip, noise, t, {}), torch.zeros(4), atol=1e-6, rtol=0)
-    for larger in (1.0, 3.0):  # a prior that expects stillness misses all of the change, however much there is
-        moving = still + larger * (clip - still)
-        torch.testing.assert_close(surprise(GaussianPrior(still), moving, noise, t, {}), torch.ones(4))
+    expecting = [surprise(GaussianPrior(still), still + larger * (clip - still), noise, t, "") for larger in (1.0, 3.0)]
+    assert float(expecting[1] - expecting[0]) == pytest.approx((1 - SHOWN) * 2 * np.log(3.0), abs=1e-3)
+    assert surprise(GaussianPrior(clip), clip, noise, t, "") < expecting[0] - 5
+    prior = ListeningPrior(clip)
+    assert surprise(prior, clip, noise, t, "the clip") < surprise(prior, clip, noise, t, "another") - SAID

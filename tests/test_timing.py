@@ -8,8 +8,10 @@ import torch
 from akd.creatures.build import creature
 from akd.distill.curves import Fourier
 from akd.distill.dance import Dance, channel_reach
+from akd.distill.planting import LEAN, choose_pace
 from akd.distill.timing import RUN, WALK, Timing, rise, timed, timing_of
 from akd.measure.gait import GRAVITY
+from akd.motion import Motion
 from akd.rig import Rig
 
 DOG = creature("dog", 1)
@@ -40,6 +42,27 @@ def test_slow_bodies_walk_and_fast_ones_run() -> None:
     assert run.flies
     assert run.duty == RUN
     assert run.slowness < 0
+
+
+def test_what_the_sentence_explains_counts_beside_speed() -> None:
+    dance, curves = dancing(DOG)
+    dance.speed.fill_(at_froude(DOG, 0.4))
+
+    def flight(motion: Motion) -> float:
+        return -float(motion.pose.root_position[:, 1].std())
+
+    def clip(each: Dance) -> Motion:
+        return each.motion(41, 30.0)
+
+    assert not timing_of(DOG, dance, curves, 0.45, float(dance.speed)).flies  # type: ignore[union-attr]
+    choose_pace(DOG, dance, clip, flight)  # a sentence that explains what goes up and down
+    assert dance.leaning > 0
+    run = float(dance.leaning)
+    assert timing_of(DOG, dance, curves, 0.45, float(dance.speed)).flies  # type: ignore[union-attr]
+    choose_pace(DOG, dance, clip, lambda motion: -flight(motion))
+    assert float(dance.leaning) == pytest.approx(-run)
+    choose_pace(DOG, dance, clip, lambda motion: 2 * flight(motion) / LEAN)
+    assert float(dance.leaning) == pytest.approx(2 * run / LEAN)
 
 
 def test_what_stands_long_enough_or_goes_nowhere_is_left_alone() -> None:

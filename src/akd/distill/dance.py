@@ -40,6 +40,9 @@ class Dance(nn.Module):
     lag: Tensor
     """By how much of a round a loop's right side follows its left: animals hop or take turns, but both sides do the same."""
 
+    leaning: Tensor
+    """Towards a run rather than a walk, as far as the prior was asked: the natural logarithm of a factor on the Froude number."""
+
     def __init__(
         self, skeleton: Skeleton, curves: Curves, speed: float, lag: float = 0.5, hinges: Hinges | None = None
     ) -> None:
@@ -51,6 +54,7 @@ class Dance(nn.Module):
         self.register_buffer("height", torch.tensor(0.0))
         self.rest = torch.as_tensor(skeleton.positions[0], dtype=torch.float32)
         self.register_buffer("lag", torch.tensor(lag))
+        self.register_buffer("leaning", torch.tensor(0.0))
         self.pairs = paired_channels(skeleton)
         self.reach = torch.as_tensor(channel_reach(skeleton), dtype=torch.float32)
 

@@ -11,10 +11,10 @@ import torch
 
 from akd.distill.curves import Fourier, Frames
 from akd.distill.dance import Dance
-from akd.distill.loop import Task
+from akd.distill.planting import planted
 from akd.distill.prompts import expand, unwanted
 from akd.distill.recipe import Recipe
-from akd.distill.timing import standing, timed, timing_of
+from akd.distill.task import Task
 from akd.errors import AkdError
 from akd.motion import Motion, resample
 from akd.prior.prior import VideoPrior
@@ -24,11 +24,6 @@ CLIP_FPS = 30.0
 """Frames per second of the clips that are written, whatever rate the prior watches at."""
 SMALL = {"a", "an", "the", "is", "of", "and"}
 """Words that a name does without."""
-DEEPEST = 0.1
-"""If the body would have to go lower than at rest, and lower than it did, by more than this for its feet to stay where they stand
-[ℓ], strides are shortened …"""
-STRIDES = (1.0, 0.8, 0.6, 0.45)
-"""… to these shares, one after the other; if none will do, feet slide."""
 LONGEST = 60.0
 """Clips are at most this long [s]; the prior sees about a second at a time."""
 
@@ -136,31 +131,10 @@ def make_task(job: Job, prior: VideoPrior, rig: Rig) -> Task:
 
 
 def finished(job: Job, task: Task, dance: Dance) -> Motion:
-    """The clip with its standing feet held in place, by kinematics alone; strides too long for the legs become shorter."""
-    motion = clip(job, task, dance)
-    if not job.recipe.plant or not any(len(sole) for sole in task.rig.soles):
-        return motion
-    for share in STRIDES:
-        given, planted = _planted(job, task, dance if share == 1.0 else dance.calmer(share), speed=float(dance.speed))
-        standing = min(float(given.pose.root_position[:, 1].min()), float(task.rig.skeleton.positions[0, 1]))
-        if standing - float(planted.pose.root_position[:, 1].min()) <= DEEPEST:
-            return replace(planted, pose=planted.pose.to(motion.pose.angles.dtype))
-    return motion
-
-
-@torch.no_grad()
-def _planted(job: Job, task: Task, dance: Dance, speed: float) -> tuple[Motion, Motion]:
-    """The clip of a dance, its feet standing as long as suits the speed, without and with these feet held in place."""
-    from akd.physics.target import TargetSettings, prepare
-
-    rig, curves, kinematics = task.rig, dance.curves, TargetSettings(travel=False, balance=False)
-    motion = clip(job, task, dance)
-    target = prepare(rig, motion, kinematics)
-    timing = timing_of(rig, dance, curves, float(target.stance.mean()), speed) if isinstance(curves, Fourier) else None
-    if timing is not None and isinstance(curves, Fourier):
-        motion = timed(rig, dance, curves, motion, timing)
-        target = prepare(rig, motion, kinematics, standing(rig, curves, motion, timing))
-    return motion, target.motion
+    """The clip with its standing feet held in place, if the recipe wants that."""
+    if not job.recipe.plant:
+        return clip(job, task, dance)
+    return planted(task.rig, dance, lambda each: clip(job, task, each))
 
 
 @torch.no_grad()

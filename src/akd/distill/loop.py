@@ -1,7 +1,8 @@
 """The loop: motion → film → latents → the prior's opinion → a better motion."""
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 from jaxtyping import Float
@@ -14,65 +15,27 @@ from akd.distill.estimators import ESTIMATORS, Question, draw_noise
 from akd.distill.hinges import hinges_of
 from akd.distill.objective import STANCE, Footing, ground_depth, lift, settle, settle_speed, slip, smoothness, steps
 from akd.distill.phases import choose_phases
-from akd.distill.recipe import PAPER_LATENTS, Recipe
+from akd.distill.planting import choose_pace
+from akd.distill.recipe import PAPER_LATENTS
 from akd.distill.soft_film import film_softly
+from akd.distill.task import Task, opinion_of
 from akd.measure.gait import GRAVITY
 from akd.motion import Motion
 from akd.pose import Pose
-from akd.prior.clips import film_rate
-from akd.prior.prior import VideoPrior, surprise
-from akd.render.film import film
+from akd.prior.prior import surprise, unexplained
 from akd.render.follow_camera import View
-from akd.rig import Rig
 from akd.skeleton import forward_kinematics
-from akd.splats import SkinnedSplats
 
 SPREAD = 0.1
 """Size of the random coefficients that a loop starts from: enough for the prior to see what swings before what."""
 ROUGHNESS = 0.01
 """The same for motions that are no loops: larger ones would shake."""
-TELLING = (0.45, 0.85)
-"""Range of noise at which the prior tells orders of legs apart."""
 JUDGES = 3
 """From so many sides contenders are looked at before one is kept."""
+PACE_FPS = 30.0
+"""Frames per second at which feet are planted, at least, to ask for the pace."""
 SETTLE = 0.1
 """Share by which speed and height follow the feet in one iteration."""
-
-
-@dataclass(frozen=True, eq=False)
-class Task:
-    """What is to be distilled."""
-
-    rig: Rig
-    skinned: SkinnedSplats
-    prior: VideoPrior
-    wanted: str
-    unwanted: tuple[str, ...]
-    """Sentences to be led away from; the first says that the character rests."""
-    recipe: Recipe
-    seconds: float
-    """Length of the clip."""
-    seed: int = 0
-
-    @property
-    def fps(self) -> float:
-        """The rate at which the prior watches a body of this size."""
-        return film_rate(self.prior.film, self.rig.leg_metres)
-
-    @property
-    def film_seconds(self) -> float:
-        """How long the prior watches."""
-        return (self.prior.film.frames - 1) / self.fps
-
-    @property
-    def start_frequency(self) -> float:
-        """Strides per second at the start."""
-        return self.recipe.strides_per_film / self.film_seconds
-
-    @property
-    def start_speed(self) -> float:
-        """Forward at the start [ℓ/s]."""
-        return self.recipe.speed * (GRAVITY / self.rig.leg_metres) ** 0.5
 
 
 class Distillation:
@@ -129,32 +92,23 @@ class Distillation:
         return {"score": float(gradient.square().mean().sqrt()), **{name: float(term.detach()) for name, term in terms.items()}}
 
     def _decide(self, randomness: torch.Generator) -> None:
-        """Keep the contender that surprises the prior least, seen from several sides."""
-        views = self.task.prior.film.sample_views(JUDGES, randomness)
-        opinions = [self._opinion(view, randomness) for view in views]
-        self.contenders = [min(self.contenders, key=lambda each: sum(opinion(each.dance) for opinion in opinions))]
+        """Keep the contender that surprises the prior least."""
+        opinion = opinion_of(self.task, surprise, JUDGES, randomness)
+        self.contenders = [min(self.contenders, key=lambda each: opinion(self.task.film_clip(each.dance)))]
 
     def _choose_phases(self, randomness: torch.Generator) -> None:
-        """Let the prior say which legs go when, where there are rounds."""
-        if self.task.recipe.curves != "fourier":
+        """Let the prior say which legs go when, where there are rounds, and whether that is a walk or a run."""
+        task = self.task
+        if task.recipe.curves != "fourier":
             return
-        (view,) = self.task.prior.film.sample_views(1, randomness)
-        opinion = self._opinion(view, randomness)
+        opinion = opinion_of(task, surprise, 1, randomness)
         for contender in self.contenders:
-            choose_phases(contender.dance, opinion)
+            choose_phases(contender.dance, lambda dance: opinion(task.film_clip(dance)))
             contender.forget_direction()
-
-    def _opinion(self, view: View, randomness: torch.Generator) -> Callable[[Dance], float]:
-        """How much a dance surprises the prior, under the same noise for all that are compared."""
-        task, prior = self.task, self.task.prior
-        noise, t = draw_noise(prior.film_latents, task.recipe.draws, TELLING, randomness)
-
-        @torch.no_grad()
-        def opinion(dance: Dance) -> float:
-            video = film(task.rig.skeleton, dance.motion(prior.film.frames, task.fps), task.skinned, prior.film, view)
-            return float(surprise(prior, prior.encode(video[None]), noise, t, prior.embed(task.wanted)).mean())
-
-        return opinion
+        if len(self.contenders) == 1 and task.recipe.plant and self.dance.in_turn:
+            heard = opinion_of(task, unexplained, JUDGES, randomness)
+            finer = math.ceil(PACE_FPS / task.fps)
+            choose_pace(task.rig, self.dance, lambda dance: task.film_clip(dance, finer), heard)
 
     def _window(self, randomness: torch.Generator) -> float:
         """When the film begins [s]: a loop is one window, a longer clip is seen in windows that overlap."""

@@ -36,7 +36,7 @@ class Recipe:
     """By how much of a round the right side may follow the left: a motion is begun with each …"""
     trial: float = 0.25
     """… and after this share of the iterations the prior chooses."""
-    phases_at: tuple[float, ...] = (0.15, 0.3, 0.5, 0.8)
+    phases_at: tuple[float, ...] = (0.15, 0.4, 0.7)
     """Shares of the iterations after which the prior is asked which legs go when (see ``phases``)."""
     hinges: bool = True
     """Knees bend one way (see ``hinges``)."""

@@ -10,8 +10,8 @@ from PIL import Image
 from akd.assets import save_animation
 from akd.distill.dance import Dance
 from akd.distill.job import Job, finished
-from akd.distill.loop import Task
 from akd.distill.run import RunFolder, versions, write_json
+from akd.distill.task import Task
 from akd.distill.watch import Watch
 from akd.errors import AkdError
 from akd.files.gltf.write_rig import write_rig

@@ -57,7 +57,7 @@ def timing_of(rig: Rig, dance: Dance, curves: Fourier, duty: float, speed: float
     """The timing that suits a speed, if feet stand for a share ``duty`` of the time by themselves; None if that does."""
     froude = speed**2 * rig.leg_metres / GRAVITY
     together = not dance.in_turn
-    runs = froude > (THROWN_ABOVE if together else RUNS_ABOVE)
+    runs = froude > THROWN_ABOVE if together else froude * math.exp(float(dance.leaning)) > RUNS_ABOVE
     wanted = min(duty, RUN) if runs else max(duty, WALK)
     if not 0 < duty < 1 or (not runs and (together or froude < STROLLS_ABOVE or wanted == duty)):
         return None

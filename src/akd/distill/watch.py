@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from akd.distill.job import Job
-from akd.distill.loop import Task
+from akd.distill.task import Task
 from akd.measure.evaluation import Evaluation
 
 

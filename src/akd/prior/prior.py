@@ -22,6 +22,11 @@ from akd.prior.family import Family, Text
 from akd.prior.schedule import Guess, Latents, Level, add_noise, guide
 from akd.render.film_settings import FilmSettings
 
+SHOWN = 0.75
+"""How much of the natural growth of errors with what there is to be seen is taken out of a surprise."""
+SAID = 6.0
+"""How much more a sentence's part in a surprise counts."""
+
 __all__ = ["Guess", "LatentShape", "Level", "VideoPrior", "add_noise", "guide"]
 
 
@@ -149,15 +154,31 @@ def denoising_error(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text
     return _missed(prior, z, noise, t, text).square().flatten(1).mean(1)
 
 
-def surprise(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: Text) -> Float[Tensor, " draw"]:
-    """The share of a clip's change over time that the guess misses, for every draw: for comparing motions.
+def surprise(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: str) -> Float[Tensor, ""]:
+    """How much a clip surprises a prior that is told a sentence, for comparing motions: a logarithm, small is good.
 
-    Clips of which less is to be seen, such as legs that hide each other, have smaller errors, whether the prior knows
-    them or not. Measured by what there is to know, they have no advantage.
+    It is the error of the guess in what changes over time, beside how much changes: clips of which less is to be seen, such as
+    legs that hide each other, have smaller errors whether the prior knows them or not. What the sentence does to the error
+    counts more, as in guidance: clips are to be probable, but above all to be what was asked for.
     """
-    missed = _missed(prior, z, noise, t, text)
-    change = (z - z.mean(2, keepdim=True)).square().mean()
-    return (missed - missed.mean(2, keepdim=True)).square().flatten(1).mean(1) / change.clamp(min=1e-12)
+    told, untold = _told_and_untold(prior, z, noise, t, text)
+    return told - SHOWN * _change(z).log().mean() + SAID * (told - untold)
+
+
+def unexplained(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: str) -> Float[Tensor, ""]:
+    """What a sentence does to that error alone, as the logarithm of a factor: below zero if it explains some of the clip."""
+    told, untold = _told_and_untold(prior, z, noise, t, text)
+    return told - untold
+
+
+def _told_and_untold(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: str) -> tuple[Tensor, Tensor]:
+    told, untold = (_change(_missed(prior, z, noise, t, prior.embed(words))).log().mean() for words in (text, ""))
+    return told, untold
+
+
+def _change(z: Tensor) -> Float[Tensor, " clip"]:
+    """Mean square of what changes over time."""
+    return (z - z.mean(2, keepdim=True)).square().flatten(1).mean(1).clamp(min=1e-12)
 
 
 def _missed(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: Text) -> Tensor:

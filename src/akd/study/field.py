@@ -10,9 +10,9 @@ from torch import Tensor, nn
 
 from akd.cuboids import bone_cuboids, cuboid_corners
 from akd.distill.estimators import ESTIMATORS, Question, draw_noise
-from akd.distill.loop import Task
 from akd.distill.recipe import PAPER_LATENTS
 from akd.distill.soft_film import shoot_softly
+from akd.distill.task import Task
 from akd.measure.trace import Trace, feet_of
 from akd.render.film import MovingSplats
 from akd.skeleton import Posed
