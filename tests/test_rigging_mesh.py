@@ -2,10 +2,12 @@
 
 import itertools
 import json
+from dataclasses import replace
 
 import igl
 import numpy as np
 import pytest
+from scipy import ndimage
 
 from akd.assets import load_rig
 from akd.creatures.build import creature
@@ -142,6 +144,21 @@ def test_joints_sit_at_the_bends_of_a_line() -> None:
     corners = np.array([(0.0, 0, 0), (0, -1, 0.4), (0, -1.6, -0.2), (0, -1.7, 0.3)])
     line = np.concatenate([np.linspace(a, b, 20, endpoint=False) for a, b in itertools.pairwise(corners)] + [corners[-1:]])
     assert np.linalg.norm(bends(line) - corners, axis=1).max() < 0.15
+
+
+def test_the_inside_found_by_blocks_is_that_of_every_voxel() -> None:
+    """Also of a body without feet, whose winding number fades where the skin is missing."""
+    surface = weld(creature("dog", 3).mesh)
+    open_ = replace(surface, faces=surface.faces[surface.points[surface.faces, 1].min(1) > 0.3])
+    volume = solid_volume(open_, 48)
+    low = open_.points.min(0) - 1.5 * volume.step
+    shape = np.ceil((open_.points.max(0) + 1.5 * volume.step - low) / volume.step).astype(int)
+    every = low + volume.step * (np.indices(shape).reshape(3, -1).T + 0.5)
+    inside = (np.abs(igl.fast_winding_number(open_.points, open_.faces, every)) > 0.5).reshape(shape)
+    found = np.zeros(shape, bool)
+    found[tuple(volume.cells.T)] = True
+    names, _ = ndimage.label(inside, np.ones((3, 3, 3)))
+    np.testing.assert_array_equal(found, names == 1 + np.argmax(np.bincount(names.ravel())[1:]))
 
 
 def test_lines_lead_through_the_flesh_to_every_tip() -> None:

@@ -1,6 +1,7 @@
 """Joints on the lines of a body: hips, spine, neck, head, tail, and limbs that bend where their lines do."""
 
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -101,17 +102,23 @@ def bends(points: Float[np.ndarray, "place 3"], count: int = 2) -> Float[np.ndar
     along = np.linspace(0, 1, BENDS)
     line = np.stack([np.interp(along * (len(points) - 1), np.arange(len(points)), axis) for axis in points.T], 1)
     length = max(float(np.linalg.norm(np.diff(line, axis=0), axis=1).sum()), 1e-12)
+    misses = np.zeros((BENDS, BENDS))  # of one bone from place to place
+    for a, b in combinations(range(BENDS), 2):
+        straight = line[a] + np.linspace(0, 1, b - a + 1)[:, None] * (line[b] - line[a])
+        misses[a, b] = ((line[a : b + 1] - straight) ** 2).sum()
+    options = _options(count)
+    knots = np.pad(options, ((0, 0), (1, 1)), constant_values=((0, 0), (0, BENDS - 1)))
+    unusual = ((along[options] - USUAL[count]) ** 2).sum(1)
+    cost = misses[knots[:, :-1], knots[:, 1:]].sum(1) / (BENDS * length**2) + 2e-3 * unusual
+    return line[knots[np.argmin(cost)]]
 
-    def cost(inner: tuple[int, ...]) -> float:
-        knots = [0, *inner, BENDS - 1]
-        straight = np.stack([np.interp(along, along[knots], line[knots, axis]) for axis in range(3)], 1)
-        unusual = np.sum((along[list(inner)] - USUAL[count]) ** 2)
-        return float(((line - straight) ** 2).sum(1).mean() / length**2 + 2e-3 * unusual)
 
+@cache
+def _options(count: int) -> Int[np.ndarray, "option joint"]:
+    """All ways to choose inner joints among the places of a limb, not too near to each other."""
     apart = 4 if count < 4 else 3
-    options = [c for c in combinations(range(4, BENDS - 2), count) if all(b - a >= apart for a, b in pairwise(c))]
-    best = min(options, key=cost)
-    return line[[0, *best, BENDS - 1]]
+    ways = combinations(range(4, BENDS - 2), count)
+    return np.array([way for way in ways if all(b - a >= apart for a, b in pairwise(way))])
 
 
 def _limb_places(points: Float[np.ndarray, "place 3"], volume: Volume) -> Float[np.ndarray, "joint 3"]:
