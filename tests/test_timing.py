@@ -9,7 +9,7 @@ from akd.creatures.build import creature
 from akd.distill.curves import Fourier
 from akd.distill.dance import Dance, channel_reach
 from akd.distill.planting import LEAN, choose_pace
-from akd.distill.timing import RUN, WALK, Timing, rise, timed, timing_of
+from akd.distill.timing import RUN, TEMPO, WALK, Timing, froude_number, rise, suited, timed, timing_of
 from akd.measure.gait import GRAVITY
 from akd.motion import Motion
 from akd.rig import Rig
@@ -63,6 +63,18 @@ def test_what_the_sentence_explains_counts_beside_speed() -> None:
     assert float(dance.leaning) == pytest.approx(-run)
     choose_pace(DOG, dance, clip, lambda motion: 2 * flight(motion) / LEAN)
     assert float(dance.leaning) == pytest.approx(2 * run / LEAN)
+
+
+@pytest.mark.parametrize(("froude", "leaning", "becomes"), [(0.3, 0.0, 0.3), (0.3, 1.0, 0.65), (0.45, 0.0, 0.4), (0.6, -0.5, 0.4),
+    (0.9, 0.0, 0.9), (2.0, -3.0, 2.0 / TEMPO**2), (0.005, 9.0, 0.005)])  # fmt: skip
+def test_tempo_suits_the_gait(froude: float, leaning: float, becomes: float) -> None:
+    dance, curves = dancing(DOG)
+    dance.speed.fill_(at_froude(DOG, froude))
+    dance.leaning.fill_(leaning)
+    result = suited(DOG, dance)
+    assert froude_number(DOG, float(result.speed)) == pytest.approx(becomes, rel=1e-3)
+    assert isinstance(result.curves, Fourier)
+    assert result.curves.period * float(result.speed) == pytest.approx(curves.period * float(dance.speed), rel=1e-4)
 
 
 def test_what_stands_long_enough_or_goes_nowhere_is_left_alone() -> None:

@@ -99,6 +99,15 @@ class Dance(nn.Module):
         dance.speed *= share
         return dance
 
+    @torch.no_grad()
+    def quicker(self, factor: float) -> "Dance":
+        """The same loop in less time."""
+        dance = copy.deepcopy(self)
+        assert isinstance(dance.curves, Fourier)
+        dance.curves.start_frequency *= factor
+        dance.speed *= factor
+        return dance
+
     def restraint(self) -> Float[Tensor, ""]:
         """How far from rest the motion is, in units of what joints do easily."""
         return self.curves.coefficients.square().sum()

@@ -12,7 +12,7 @@ import torch
 
 from akd.distill.curves import Fourier
 from akd.distill.dance import Dance
-from akd.distill.timing import standing, timed, timing_of
+from akd.distill.timing import standing, suited, timed, timing_of
 from akd.motion import Motion
 from akd.rig import Rig
 
@@ -30,7 +30,8 @@ ClipOf = Callable[[Dance], Motion]
 
 @torch.no_grad()
 def planted(rig: Rig, dance: Dance, clip: ClipOf) -> Motion:
-    """The clip of a dance with its standing feet held in place; strides too long for the legs become shorter."""
+    """The clip of a dance at a tempo that suits it, standing feet held in place; strides too long for the legs become shorter."""
+    dance = suited(rig, dance)
     motion = clip(dance)
     if not any(len(sole) for sole in rig.soles):
         return motion

@@ -4,8 +4,9 @@ A body that vaults over stiff legs needs v²/ℓ of its weight to stay on the gr
 Froude number v²/gℓ is below about one half, each foot standing for more than half of the time, and run above it, each foot
 standing for less and the body flying in between (Alexander 1989). Legs of a pair that go together cannot walk at all.
 
-The prior decides which legs move, how far, how fast and in which order; here the legs' own time is stretched where they stand
-or where they swing, and a running body rises and falls as the forces of its standing feet make it.
+The prior decides which legs move, how far and in which order, and has a say in whether that is a walk or a run. Tempo it does
+not know: a walk that would be too fast for one is slowed down, a run that would be too slow is quickened. Then the legs' own
+time is stretched where they stand or where they swing, and a running body rises and falls as its standing feet push it.
 """
 
 import math
@@ -27,6 +28,10 @@ from akd.skeleton import Limb, forward_kinematics
 
 RUNS_ABOVE = 0.5
 """Froude number above which animals run …"""
+WALKS_AT, RUNS_AT = 0.4, 0.65
+"""A walk is slowed down to the first, a run quickened to the second, if it is beyond …"""
+TEMPO = 1.5
+"""… but by no more than this factor."""
 THROWN_ABOVE = 0.04
 """… or, with both legs of a pair going together, have to throw themselves forward; slower, nothing is said about them."""
 STROLLS_ABOVE = 0.01
@@ -53,13 +58,31 @@ class Timing:
     """Does the body rise and fall as in a run?"""
 
 
+def suited(rig: Rig, dance: Dance) -> Dance:
+    """The same dance at a tempo that suits a walk or a run, whichever it is; bodies that go nowhere keep theirs."""
+    froude = froude_number(rig, float(dance.speed))
+    if not isinstance(dance.curves, Fourier) or not dance.in_turn or froude < STROLLS_ABOVE:
+        return dance
+    wanted = max(froude, RUNS_AT) if _runs(dance, froude) else min(froude, WALKS_AT)
+    factor = min(max((wanted / froude) ** 0.5, 1 / TEMPO), TEMPO)
+    return dance if factor == 1.0 else dance.quicker(factor)
+
+
+def froude_number(rig: Rig, speed: float) -> float:
+    """v²/gℓ of a speed in leg lengths a second."""
+    return speed**2 * rig.leg_metres / GRAVITY
+
+
+def _runs(dance: Dance, froude: float) -> bool:
+    return froude * math.exp(float(dance.leaning)) > RUNS_ABOVE if dance.in_turn else froude > THROWN_ABOVE
+
+
 def timing_of(rig: Rig, dance: Dance, curves: Fourier, duty: float, speed: float) -> Timing | None:
     """The timing that suits a speed, if feet stand for a share ``duty`` of the time by themselves; None if that does."""
-    froude = speed**2 * rig.leg_metres / GRAVITY
-    together = not dance.in_turn
-    runs = froude > THROWN_ABOVE if together else froude * math.exp(float(dance.leaning)) > RUNS_ABOVE
+    froude = froude_number(rig, speed)
+    runs = _runs(dance, froude)
     wanted = min(duty, RUN) if runs else max(duty, WALK)
-    if not 0 < duty < 1 or (not runs and (together or froude < STROLLS_ABOVE or wanted == duty)):
+    if not 0 < duty < 1 or (not runs and (not dance.in_turn or froude < STROLLS_ABOVE or wanted == duty)):
         return None
     slowness = min(max(math.pi * (wanted - duty) / math.sin(math.pi * wanted), -MOST), MOST)
     return Timing(wanted, slowness, _midstance(rig, dance, curves), runs)
