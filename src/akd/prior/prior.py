@@ -22,7 +22,7 @@ from akd.prior.family import Family, Text
 from akd.prior.schedule import Guess, Latents, Level, add_noise, guide
 from akd.render.film_settings import FilmSettings
 
-SHOWN = 0.75
+SHOWN = 0.6
 """How much of the natural growth of errors with what there is to be seen is taken out of a surprise."""
 SAID = 6.0
 """How much more a sentence's part in a surprise counts."""
@@ -162,7 +162,7 @@ def surprise(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: str) 
     counts more, as in guidance: clips are to be probable, but above all to be what was asked for.
     """
     told, untold = _told_and_untold(prior, z, noise, t, text)
-    return told - SHOWN * _change(z).log().mean() + SAID * (told - untold)
+    return told - SHOWN * _change(z).mean().log() + SAID * (told - untold)
 
 
 def unexplained(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: str) -> Float[Tensor, ""]:
@@ -172,7 +172,7 @@ def unexplained(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: st
 
 
 def _told_and_untold(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: str) -> tuple[Tensor, Tensor]:
-    told, untold = (_change(_missed(prior, z, noise, t, prior.embed(words))).log().mean() for words in (text, ""))
+    told, untold = (_change(_missed(prior, z, noise, t, prior.embed(words))).mean().log() for words in (text, ""))
     return told, untold
 
 
