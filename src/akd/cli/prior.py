@@ -43,12 +43,12 @@ class Info:
 class Clips:
     """Film clips to train on: creatures of all plans but the held-out ones, in all gaits. Goes on where it stopped.
 
-    Example: akd prior clips runs/prior --count 1900
+    Example: akd prior clips runs/prior --count 380
     """
 
     folder: Annotated[Path, tyro.conf.Positional]
     """Folder of the run; clips, latents, training states and the result live below it."""
-    count: int = 1900
+    count: int = 380
     """How many individuals."""
 
     def run(self) -> None:

@@ -26,8 +26,8 @@ from akd.prior.prior import surprise, unexplained
 from akd.render.follow_camera import View
 from akd.skeleton import forward_kinematics
 
-SPREAD = 0.1
-"""Size of the random coefficients that a loop starts from: enough for the prior to see what swings before what."""
+SPREAD = 0.05
+"""Size of the random coefficients that a loop starts from: large enough to grow from, too small to be a walk by itself."""
 ROUGHNESS = 0.01
 """The same for motions that are no loops: larger ones would shake."""
 JUDGES = 3

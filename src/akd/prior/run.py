@@ -19,9 +19,11 @@ from akd.prior.training import TrainingConfig
 from akd.prior.vae_training import VaeTraining, train_decoder
 from akd.prior.video_training import VideoTraining, train_video
 
-INDIVIDUALS = 1900
-"""How many creatures the shipped prior learns from, a hundred of each plan; with about eleven clips each."""
-VIDEO = TrainingConfig(steps=24_000, learning_rate=2e-3, warmup=100, ema=0.998, weight_decay=0.01, save_every=25)
+INDIVIDUALS = 380
+"""How many creatures the shipped prior learns from, twenty of each plan; with about eleven clips each."""
+VIDEO = TrainingConfig(
+    steps=20_500, learning_rate=2e-3, warmup=100, cooldown=0.07, ema=0.998, weight_decay=0.01, save_every=25
+)
 DECODER = TrainingConfig(steps=3_000, learning_rate=2e-3, save_every=25)
 
 
