@@ -34,7 +34,7 @@ from akd.rigging.mesh_rig import find_skeleton
 from akd.rigging.surface import weld
 from akd.rigging.tips import flesh_ends
 from akd.rigging.weights import PAPER, heat_weights, nearest_weights
-from akd.skeleton import Posed, Skeleton, forward_kinematics
+from akd.skeleton import Kind, Posed, Skeleton, forward_kinematics
 from akd.skinning import skin_points
 
 CLIPS, FRAMES = 3, 12  # of each asset's own clips, and so many instants of each
@@ -299,14 +299,15 @@ class Skeletons:
 
 
 def _compare(truth: Rig) -> tuple[float, ...]:
-    """Right or wrong for legs, arms, tail, all of them, and facing; joints, chamfer distances and containment."""
+    """Right or wrong for legs, arms and wings (no arm is taken for a wing), tail, all of them, and facing; joints, chamfer
+    distances and containment."""
     try:
         found, ahead, _ = find_skeleton(truth.mesh, usual=_format_forward(truth))
     except AkdError:
         return (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0)
-    count = lambda limbs, kinds: sum(limb.kind in kinds for limb in limbs)  # noqa: E731
-    kinds = (("leg",), ("arm", "wing"), ("tail",))
-    right = [count(found.limbs, kind) == count(truth.skeleton.limbs, kind) for kind in kinds]
+    kinds: tuple[tuple[Kind, ...], ...] = (("leg",), ("arm", "wing"), ("tail",))
+    count = lambda limbs: [[sum(limb.kind == kind for limb in limbs) for kind in group] for group in kinds]  # noqa: E731
+    right = [ours == theirs for ours, theirs in zip(count(found.limbs), count(truth.skeleton.limbs), strict=True)]
     placed = Skeleton.from_joints(tuple(found.names), np.array(found.parents), np.array(found.positions))
     errors = skeleton_errors(placed, truth.skeleton, truth.mesh.vertices)
     within = containment(placed, truth.mesh.vertices, _inside(truth.mesh))

@@ -101,6 +101,33 @@ def test_the_mesh_may_face_anywhere() -> None:
     assert ahead @ turn[:3, 0] > 0.95 * np.linalg.norm(ahead)
 
 
+def test_a_template_takes_the_limbs_that_the_shape_shows_in_their_order_along_the_trunk() -> None:
+    """To who says that a dog is a biped, its front legs are arms, and the hips stay behind."""
+    mesh = creature("dog", 3).mesh
+    joints, ahead, notes = find_skeleton(mesh, template="biped")
+    assert [limb.kind for limb in joints.limbs if limb.kind in KINDS] == ["tail", "leg", "leg", "arm", "arm"]
+    ankle, wrist, hips, head = (
+        joints.positions[joints.names.index(name)] @ ahead for name in ("left_leg_ankle", "left_arm_wrist", "hips", "head")
+    )
+    assert max(ankle, hips) < wrist < head
+    assert not any("template" in note for note in notes)
+
+
+def test_guessed_limbs_keep_clear_of_others() -> None:
+    mesh = creature("dog", 3).mesh
+    joints, *_ = find_skeleton(mesh, template="insect")
+    legs = [limb for limb in joints.limbs if limb.kind == "leg" and limb.side == "R"]
+    ends = np.array([joints.positions[leg.joints[-1]] for leg in legs])
+    apart = np.linalg.norm(ends[:, None] - ends, axis=-1)[np.triu_indices(3, 1)]
+    assert apart.min() > 0.05 * np.ptp(mesh.vertices, axis=0).max()
+
+
+@pytest.mark.parametrize(("plan", "kind"), [("human", "arm"), ("chick", "wing")])
+def test_arms_are_told_from_wings(plan: str, kind: str) -> None:
+    joints, *_ = find_skeleton(creature(plan, 3).mesh)
+    assert [limb.kind for limb in joints.limbs if limb.kind in ("arm", "wing")] == [kind] * 2
+
+
 def test_a_template_says_which_limbs_there_are() -> None:
     """A tyrannosaur's arms are front legs to who says so; legs that a body does not have are placed all the same."""
     mesh = creature("tyrannosaur", 3).mesh

@@ -51,14 +51,22 @@ def lay_out(lines: list[Line], paths: Paths, *, template: Template | None = None
     paired, middle, lonely = pair_up(lines, volume, shortest)
     notes = [f"{lonely} branches have no partner on the other side and were left out."] if lonely else []
     standing = _feet_apart([pair for pair in paired if pair.is_leg], volume)
-    head = _head(middle, paths, len(standing))
-    tail = _tail([line for line in middle if line is not head], head, standing, volume)
-    trunk, depth = _trunk(head, tail, standing, volume)
-    pairs = limbs_among([leave_trunk(pair, trunk, depth) for pair in paired], depth, volume)
-    if template is not None:
-        pairs, guesses = imposed(template, pairs, paths, trunk, depth)
+    trunk, depth, tail = _trunk(middle, standing, paths)
+    pairs = limbs_among([leave_trunk(pair, trunk, depth) for pair in paired], trunk, depth, volume)
+    if template is not None:  # which limbs are legs says where the hips are, so the trunk is laid again
+        pairs, guesses = imposed(template, pairs, paths)
+        pairs = [leave_trunk(pair, trunk, depth) for pair in pairs]
+        trunk, depth, tail = _trunk(middle, [pair for pair in pairs if pair.is_leg], paths)
+        pairs = [leave_trunk(pair, trunk, depth) for pair in pairs]
         notes += guesses
-    return Layout(trunk, depth, tuple(sorted(pairs, key=lambda p: p.attached)), tail is not None, tuple(notes))
+    return Layout(trunk, depth, tuple(sorted(pairs, key=lambda p: p.attached)), tail, tuple(notes))
+
+
+def _trunk(middle: list[Line], legs: list[Pair], paths: Paths) -> tuple[np.ndarray, np.ndarray, bool]:
+    """The trunk of a body on these legs with its depths, and does it begin with a tail?"""
+    head = _head(middle, paths, len(legs))
+    tail = _tail([line for line in middle if line is not head], head, legs, paths.volume)
+    return *_head_to_tail(head, tail, legs, paths.volume), tail is not None
 
 
 def _feet_apart(legs: list[Pair], volume: Volume) -> list[Pair]:
@@ -97,7 +105,7 @@ def _tail(middle: list[Line], head: Line, legs: list[Pair], volume: Volume) -> L
     """
     if len(legs) > 2:
         return None
-    leg = min(legs, key=lambda p: p.points[-1, 0]).points if legs else head.points[:1]
+    leg = _hindmost(legs).way if legs else head.points[:1]
     hips = _hips(legs, volume) if legs else head.points[0]
     thighs = min(hips[0], float(np.median(leg[len(leg) // 2 :, 0])))
     if _is_upright(head, hips, volume):  # small bumps behind are seats, and what sticks out higher up is a pack
@@ -134,8 +142,13 @@ def _run_together(line: Line, other: Float[np.ndarray, "place 3"], volume: Volum
 
 def _hips(legs: list[Pair], volume: Volume) -> Float[np.ndarray, " 3"]:
     """Where the hindmost legs part."""
-    leg = min(legs, key=lambda p: p.points[-1, 0])
-    return leg.points[_parted(leg.points, volume)]
+    leg = _hindmost(legs).way
+    return leg[_parted(leg, volume)]
+
+
+def _hindmost(legs: list[Pair]) -> Pair:
+    """By where they leave the trunk, if that is known already; else by their feet."""
+    return min(legs, key=lambda p: (p.attached, p.way[-1, 0]))
 
 
 def _parted(leg: Float[np.ndarray, "place 3"], volume: Volume) -> int:
@@ -154,14 +167,14 @@ def _above_crotch(leg: Float[np.ndarray, "place 3"], volume: Volume) -> int:
     return int(higher[-1]) if len(higher) else 0
 
 
-def _trunk(head: Line, tail: Line | None, legs: list[Pair], volume: Volume) -> tuple[np.ndarray, np.ndarray]:
+def _head_to_tail(head: Line, tail: Line | None, legs: list[Pair], volume: Volume) -> tuple[np.ndarray, np.ndarray]:
     """The line in the plane from the tail, or from where the hindmost legs part, to the head."""
     front, front_depth = evenly(head)
     hind, hind_depth = front[:1], front_depth[:1]
     if tail is not None:
         hind, hind_depth = evenly(tail)
     elif legs:
-        leg = min(legs, key=lambda p: p.points[-1, 0]).points
+        leg = _hindmost(legs).way
         stout = _above_crotch(leg, volume) if len(legs) == 1 else 0  # lines part early in a body as broad as its stance
         hind = leg[: max(_parted(leg, volume), stout)] * (1.0, 1.0, 0.0)
         hind_depth = volume.depth[volume.tree.query(hind)[1]]

@@ -38,7 +38,9 @@ BEFORE = 0.05
 NECK = 0.85
 """A neck is thinner than this share of the trunk below and of the head above it."""
 BROAD, THIN = 0.4, 0.35
-"""A wing is broader than this share of its length, and thinner than this share of its breadth."""
+"""A spread wing is broader than this share of its length, and thinner than this share of its breadth."""
+FOLDED = 0.7
+"""A folded wing points backwards by this share of its length; arms at rest hang, or are held aside or in front."""
 
 FLIP = np.array([1.0, 1.0, -1.0])
 
@@ -47,11 +49,18 @@ FLIP = np.array([1.0, 1.0, -1.0])
 class Pair:
     """Two mirrored limbs, as the one on the right (z > 0)."""
 
-    points: Float[np.ndarray, "place 3"]
-    """From where it leaves the trunk (or, before that is known, from the middle of the body) to its tip."""
+    way: Float[np.ndarray, "place 3"]
+    """From the middle of the body to its tip."""
     kind: Literal["leg", "arm", "wing"]
     attached: int = 0
     """Place on the trunk."""
+    start: int = 0
+    """Where the way leaves the trunk; zero before that is known."""
+
+    @property
+    def points(self) -> Float[np.ndarray, "place 3"]:
+        """The limb itself."""
+        return self.way[self.start :]
 
     @property
     def is_leg(self) -> bool:
@@ -110,13 +119,15 @@ def evenly(line: Line) -> tuple[Float[np.ndarray, "place 3"], Float[np.ndarray, 
 
 def leave_trunk(pair: Pair, trunk: Float[np.ndarray, "place 3"], depth: Float[np.ndarray, " place"]) -> Pair:
     """Cut off what lies in the trunk's flesh; the first joint lies just inside."""
-    distance, nearest = cKDTree(trunk).query(pair.points)
+    distance, nearest = cKDTree(trunk).query(pair.way)
     inside = np.flatnonzero(distance < 0.75 * depth[nearest])
-    start = min(int(inside[-1]) if len(inside) else 0, len(pair.points) - 4)
-    return replace(pair, points=pair.points[start:], attached=int(nearest[start]))
+    start = min(int(inside[-1]) if len(inside) else 0, len(pair.way) - 4)
+    return replace(pair, start=start, attached=int(nearest[start]))
 
 
-def limbs_among(pairs: list[Pair], depth: Float[np.ndarray, " place"], volume: Volume) -> list[Pair]:
+def limbs_among(
+    pairs: list[Pair], trunk: Float[np.ndarray, "place 3"], depth: Float[np.ndarray, " place"], volume: Volume
+) -> list[Pair]:
     """The pairs that are limbs of their own: no toes and fingers, no ribs of a wing, nothing that grows on a head."""
     shoulders = max((p.attached for p in pairs if p.is_leg), default=0)
     stems: list[Pair] = []
@@ -128,7 +139,7 @@ def limbs_among(pairs: list[Pair], depth: Float[np.ndarray, " place"], volume: V
     face = 0.6 * (len(depth) - shoulders) + shoulders
     least = lambda p: SECOND_LIMB if many else NEAR_HEAD if p.attached > face else SHORTEST  # noqa: E731
     kept = [p for p in stems if p.is_leg or (p.attached <= neck and p.length > least(p) * volume.size)]
-    kept = _with_wings(kept, volume)
+    kept = _with_wings(kept, trunk, volume)
     return [p for p in kept if p.kind != "arm" or sum(q.is_leg for q in kept) < 3]  # insects have feelers, and no arms
 
 
@@ -160,11 +171,12 @@ def _neck(depth: Float[np.ndarray, " place"], shoulders: int) -> int:
     return shoulders + int(last[np.argmax(narrowness[last])])
 
 
-def _with_wings(pairs: list[Pair], volume: Volume) -> list[Pair]:
-    """Arms whose flesh is broad and thin are wings."""
-    owner = np.concatenate([np.full(len(p.points), i) for i, p in enumerate(pairs)]) if pairs else np.zeros(0, int)
+def _with_wings(pairs: list[Pair], trunk: Float[np.ndarray, "place 3"], volume: Volume) -> list[Pair]:
+    """Arms whose flesh is broad and thin are wings, and so are those that lie along the body with their tips behind."""
+    lines = [*(pair.points for pair in pairs), trunk]
+    owner = np.repeat(np.arange(len(lines)), [len(line) for line in lines])
     right = volume.centers[volume.centers[:, 2] > 0]
-    nearest = owner[cKDTree(np.concatenate([p.points for p in pairs])).query(right)[1]] if pairs else owner
+    nearest = owner[cKDTree(np.concatenate(lines)).query(right)[1]]
     out = []
     for i, pair in enumerate(pairs):
         own = right[nearest == i]
@@ -172,6 +184,8 @@ def _with_wings(pairs: list[Pair], volume: Volume) -> list[Pair]:
         own = own[(own - root) @ way > 0.2 * (way @ way)]  # what is nearer to the root may be the trunk's
         if not pair.is_leg and len(own) > 8:
             length, breadth, thickness = np.linalg.svd(own - own.mean(0), compute_uv=False)
-            pair = replace(pair, kind="wing" if breadth > BROAD * length and thickness < THIN * breadth else "arm")
+            spread = breadth > BROAD * length and thickness < THIN * breadth
+            folded = -way[0] > FOLDED * np.linalg.norm(way)
+            pair = replace(pair, kind="wing" if spread or folded else "arm")
         out.append(pair)
     return out

@@ -1,25 +1,33 @@
 """Body plans that a user can impose on a mesh.
 
 In the spirit of Pinocchio (Baran and Popović 2007), a template says which limbs there are and about where each ends, and they
-are embedded into the graph of ways through the flesh: first the limbs that the shape shows, by the cheapest assignment; then, for
-each limb it does not show, the way to the place in the flesh nearest to where the template has it end.
+are embedded into the graph of ways through the flesh at the least price: of all ways to take the template's limbs for pairs that
+the shape shows, the one whose tips are nearest and whose order along the trunk is right. A limb that the shape does not show
+goes to the place in the flesh nearest to where the template has it end.
 """
 
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Literal
 
 import numpy as np
 from jaxtyping import Float
-from scipy.optimize import linear_sum_assignment
+from scipy.spatial import cKDTree
 
-from akd.rigging.pairs import Pair, evenly, leave_trunk
+from akd.rigging.pairs import Pair, evenly
 from akd.rigging.volume import Paths, Volume
 
 Tips = tuple[tuple[float, float, float], ...]
+Wanted = tuple[Literal["leg", "arm"], tuple[float, float, float]]
+"""A limb and where the template has it end."""
 OTHER_KIND = 0.25
 """What it costs to take an arm for a leg, or a leg for an arm [sides of the body's box]."""
-TOO_FAR = 0.75
-"""A limb that ends farther than this from where the template has it is another one [sides of the body's box]."""
+DISORDER = 0.5
+"""What it costs if an arm leaves the trunk behind a leg."""
+MISSING = 1.25
+"""What it costs to leave a limb to a guess: one that ends farther from where the template has it is another one."""
+OTHERS = 0.08
+"""Flesh nearer to a limb than this is its own [size]."""
 
 
 @dataclass(frozen=True)
@@ -41,51 +49,59 @@ TEMPLATES = {
 }
 
 
-def imposed(
-    template: Template, pairs: list[Pair], paths: Paths, trunk: Float[np.ndarray, "place 3"], depth: Float[np.ndarray, " place"]
-) -> tuple[list[Pair], list[str]]:
+def imposed(template: Template, pairs: list[Pair], paths: Paths) -> tuple[list[Pair], list[str]]:
     """The pairs that the template wants, and what had to be guessed."""
-    out: list[Pair] = []
-    taken: list[Pair] = []
+    wanted: list[Wanted] = [("leg", tip) for tip in template.legs] + [("arm", tip) for tip in template.arms or ()]
+    taken = _embedding(wanted, pairs, paths.volume)
+    out = [_as_kind(pair, kind) for (kind, _), pair in zip(wanted, taken, strict=True) if pair is not None]
+    if template.arms is None:
+        out += [pair for pair in pairs if not pair.is_leg and all(pair is not used for used in taken)]
+    for (kind, tip), pair in zip(wanted, taken, strict=True):
+        out += [_guess(tip, kind, out, paths)] if pair is None else []
     notes = []
-    wanted: tuple[tuple[Literal["leg", "arm"], Tips | None], ...] = (("leg", template.legs), ("arm", template.arms))
-    for kind, tips in wanted:
-        left = [pair for pair in pairs if all(pair is not used for used in taken)]
-        if tips is None:
-            out += [pair for pair in left if not pair.is_leg]
-            continue
-        fitting = _assigned(tips, kind, left, paths.volume)
-        guessed = [tip for tip, pair in zip(tips, fitting, strict=True) if pair is None]
-        if guessed:
+    for kind in ("leg", "arm"):
+        found = [pair is not None for pair, (name, _) in zip(taken, wanted, strict=True) if name == kind]
+        if not all(found):
             notes.append(
-                f"The shape shows only {len(tips) - len(guessed)} of {len(tips)} pairs of {kind}s: the others were placed where"
-                " the template has them."
+                f"The shape shows only {sum(found)} of {len(found)} pairs of {kind}s: the others were placed where the template"
+                " has them."
             )
-        taken += [pair for pair in fitting if pair is not None]
-        out += [pair if pair.is_leg == (kind == "leg") else replace(pair, kind=kind) for pair in fitting if pair is not None]
-        out += [leave_trunk(_guess(tip, kind, paths), trunk, depth) for tip in guessed]
     return out, notes
 
 
-def _assigned(tips: Tips, kind: Literal["leg", "arm"], pairs: list[Pair], volume: Volume) -> list[Pair | None]:
-    """For each wanted tip the pair that ends nearest to it, all in all; None where there is none."""
-    out: list[Pair | None] = [None] * len(tips)
-    if not tips or not pairs:
-        return out
-    ends = _in_box(np.array([pair.points[-1] for pair in pairs]), volume)
-    apart = np.linalg.norm(np.array(tips)[:, None] - ends, axis=-1)
-    other = np.array([pair.is_leg != (kind == "leg") for pair in pairs])
-    for tip, pair in zip(*linear_sum_assignment(apart + OTHER_KIND * other), strict=True):
-        if apart[tip, pair] + OTHER_KIND * other[pair] < TOO_FAR:
-            out[tip] = pairs[pair]
-    return out
+def _embedding(wanted: list[Wanted], pairs: list[Pair], volume: Volume) -> list[Pair | None]:
+    """For each wanted limb the pair to take for it, None where there is none: the cheapest of all ways, as limbs are few."""
+    ends = _in_box(np.array([pair.points[-1] for pair in pairs]).reshape(-1, 3), volume)
+    price = np.full((len(wanted), len(pairs) + 1), MISSING)  # the last column: none
+    for row, (kind, tip) in enumerate(wanted):
+        other = np.array([pair.is_leg != (kind == "leg") for pair in pairs], bool)
+        price[row, :-1] = np.linalg.norm(ends - tip, axis=1) + OTHER_KIND * other
+
+    def total(choice: tuple[int, ...]) -> float:
+        at: dict[str, list[int]] = {"leg": [], "arm": []}
+        for (kind, _), pair in zip(wanted, choice, strict=True):
+            at[kind] += [pairs[pair].attached] if pair < len(pairs) else []
+        disorder = sum(arm < leg for arm in at["arm"] for leg in at["leg"])
+        return float(price[np.arange(len(wanted)), list(choice)].sum()) + DISORDER * disorder
+
+    options = product(*(np.flatnonzero(row <= MISSING).tolist() for row in price))
+    unique = (choice for choice in options if len(real := [c for c in choice if c < len(pairs)]) == len(set(real)))
+    return [pairs[pair] if pair < len(pairs) else None for pair in min(unique, key=total)]
 
 
-def _guess(tip: tuple[float, float, float], kind: Literal["leg", "arm"], paths: Paths) -> Pair:
-    """The way to the flesh on the right that is nearest to where a limb should end."""
+def _as_kind(pair: Pair, kind: Literal["leg", "arm"]) -> Pair:
+    """A wing stays a wing where an arm is wanted."""
+    return pair if pair.is_leg == (kind == "leg") else replace(pair, kind=kind)
+
+
+def _guess(tip: tuple[float, float, float], kind: Literal["leg", "arm"], others: list[Pair], paths: Paths) -> Pair:
+    """The way to the flesh on the right that is nearest to where a limb should end, and not another limb's."""
     volume = paths.volume
     right = np.flatnonzero((volume.centers[:, 2] > volume.step) & np.isfinite(paths.far))
     apart = np.linalg.norm(_in_box(volume.centers[right], volume) - tip, axis=1)
+    if others:
+        distance, _ = cKDTree(np.concatenate([pair.points for pair in others])).query(volume.centers[right])
+        apart[distance < OTHERS * volume.size] += MISSING
     return Pair(evenly(paths.line(int(right[np.argmin(apart)])))[0], kind)
 
 
