@@ -5,7 +5,7 @@ python -m bench.pose_controls runs/posespace --steps 600
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import torch
@@ -18,8 +18,9 @@ from akd.posespace.training import PoseTraining, train_posespace
 from akd.posespace.weights import save_weights
 from bench.posespace import Case, creature_poses, noticing, quality
 
-ARMS: dict[str, dict[str, float | bool]] = {
-    "everything": {}, "places only": {"bends": 0.0}, "no graph": {"graph": False}, "no validators": {"collisions": 0.0},
+ARMS: dict[str, dict[str, Any]] = {
+    "everything": {}, "no distilled poses": {"sources": ("creatures",)}, "distilled poses only": {"sources": ("distilled",)},
+    "places only": {"bends": 0.0}, "no graph": {"graph": False}, "no validators": {"collisions": 0.0},
 }  # fmt: skip
 PLANS = ("dog", "human", "bear")
 """New individuals of two known plans, and one of a plan that was held out."""
@@ -38,7 +39,7 @@ class Options:
 
 def weights_of(arm: str, options: Options) -> Path:
     """Train an arm, or go on, and export it."""
-    config = PoseTraining(options.run, name=f"control-{arm.replace(' ', '-')}", **ARMS[arm])  # type: ignore[arg-type]
+    config = PoseTraining(options.run, name=f"control-{arm.replace(' ', '-')}", **ARMS[arm])
     config = replace(config, training=replace(config.training, steps=options.steps, ema=0.99))
     path = config.folder / "weights.safetensors"
     save_weights(train_posespace(config), path, {"steps": str(options.steps), "arm": arm})

@@ -1,5 +1,6 @@
 """Laws of the pose space in use: on any rig, whatever the weights."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from akd.errors import AkdError
 from akd.mesh import Mesh
 from akd.posespace.bends import bends_pose, mirrored, pose_bends
 from akd.posespace.data.lean_rig import lean_rig
-from akd.posespace.data.specimens import write_specimens
+from akd.posespace.data.specimens import FIRST_HELD_OUT_SEED, TRAINING_PLANS, read_specimens, write_specimens
 from akd.posespace.denoiser import Denoiser
 from akd.posespace.limits import write_limits
 from akd.posespace.network import NetworkConfig, PoseNetwork
@@ -220,3 +221,17 @@ def _stop_after(config: PoseTraining, steps: int) -> None:
             train_posespace(config)
     finally:
         training.pose_loss = real
+
+
+def test_poses_are_distilled_once_and_tagged(tmp_path: Path, monkeypatch):
+    from akd.posespace.data import distilled
+    from test_animate import closed_prior
+
+    monkeypatch.setattr(distilled, "SHORT", replace(distilled.SHORT, iterations=2, draws=1, phases_at=()))
+    kept = distilled.distil_poses(tmp_path / "distilled", closed_prior(), 1, each=6)
+    (specimen,) = read_specimens(tmp_path, ("distilled",))
+    assert specimen.bends.shape == (kept, specimen.sketch.joint_count, 3)
+    assert specimen.seed < FIRST_HELD_OUT_SEED
+    assert specimen.plan in TRAINING_PLANS
+    monkeypatch.setattr(distilled, "distill", None)  # nothing is done twice
+    assert distilled.distil_poses(tmp_path / "distilled", closed_prior(), 1, each=6) == kept

@@ -59,6 +59,36 @@ class Collect:
 
 
 @dataclass(frozen=True)
+class Distil:
+    """Poses that the video prior believes in: short distillations of creatures, half a minute each. Goes on where it stopped.
+
+    Example: akd posespace distil runs/posespace --count 60
+    """
+
+    folder: Annotated[Path, tyro.conf.Positional]
+    """Folder of the run."""
+    count: int = 60
+    """Motions to distil; each gives up to forty poses."""
+    prior: str = "embedded"
+    """The video model: embedded, a folder, or a name on the hub."""
+
+    def run(self) -> None:
+        from rich.progress import Progress
+
+        from akd.posespace.data.collected import DISTILLED
+        from akd.posespace.data.distilled import distil_poses
+        from akd.prior.load import load_prior
+
+        with Progress(transient=True) as progress:
+            task = progress.add_task("distilling poses", total=self.count)
+            folder = self.folder / "poses" / DISTILLED
+            kept = distil_poses(
+                folder, load_prior(self.prior), self.count, report=lambda done, count: progress.update(task, completed=done)
+            )
+        console().print(f"{kept} poses are in {folder}")
+
+
+@dataclass(frozen=True)
 class Train:
     """Train the pose network on a run's poses; a training that was stopped or killed goes on.
 
@@ -105,11 +135,11 @@ class Export:
 
 
 Job = (
-    Annotated[Draw, Sub("draw")] | Annotated[Collect, Sub("collect")] | Annotated[Train, Sub("train")]
-    | Annotated[Export, Sub("export")]
+    Annotated[Draw, Sub("draw")] | Annotated[Collect, Sub("collect")] | Annotated[Distil, Sub("distil")]
+    | Annotated[Train, Sub("train")] | Annotated[Export, Sub("export")]
 )  # fmt: skip
 
 
 def posespace(job: tyro.conf.OmitSubcommandPrefixes[tyro.conf.OmitArgPrefixes[Job]]) -> None:
-    """Train the model of plausible poses: draw or collect poses, train, export."""
+    """Train the model of plausible poses: draw, collect or distil poses, train, export."""
     job.run()

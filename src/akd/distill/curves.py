@@ -15,6 +15,8 @@ Times = Float[Tensor, " time"]
 Basis = Float[Tensor, "time coefficient"]
 LEANING = 0.3
 """How much a coefficient of a loop's mean counts beside one of its waves: bodies swing about rest."""
+FALL = 2
+"""Waves of higher order are smaller by this power of it: what goes twice a round is alike on both sides that take turns."""
 HASTE = 0.3
 """How much one unit changes the logarithm of a loop's frequency: legs are pendulums, and slowing down is the lazy way to calm."""
 CurveKind = Literal["fourier", "spline", "frames"]
@@ -64,7 +66,7 @@ class Fourier(Curves):
         phase = 2 * torch.pi * self.frequency * (times - self.middle)
         orders = range(1, (self.coefficients.shape[0] + 1) // 2)
         # Fine wiggles are made of small coefficients: a step of the optimiser should not shake the body.
-        waves = [wave(order * phase) / order for order in orders for wave in (torch.cos, torch.sin)]
+        waves = [wave(order * phase) / order**FALL for order in orders for wave in (torch.cos, torch.sin)]
         return torch.stack((torch.full_like(times, LEANING), *waves), -1)
 
 
