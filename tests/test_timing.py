@@ -115,6 +115,17 @@ def test_timing_changes_legs_and_travel_only_and_keeps_the_loop() -> None:
     torch.testing.assert_close(unchanged.pose.angles, motion.pose.angles, atol=1e-5, rtol=0)
 
 
+def test_legs_of_a_pair_stand_by_the_lag_of_the_dance() -> None:
+    for lag in (0.5, 0.1):
+        dance, curves = dancing(DOG, lag)
+        timing = timing_of(DOG, dance, curves, 0.55, at_froude(DOG, 1.0))
+        assert timing is not None
+        for left, right in ((0, 1), (2, 3)):
+            assert DOG.legs[left].side == "L"
+            apart = float(timing.midstance[right] - timing.midstance[left]) - lag
+            assert abs(apart - round(apart)) < 1e-5
+
+
 @pytest.mark.parametrize("middles", [(0.0, 0.5), (0.0, 0.05), (0.0, 0.5, 0.25, 0.75)])
 def test_a_body_falls_freely_where_no_foot_stands_and_is_carried_on_average(middles: tuple[float, ...]) -> None:
     frequency, gravity, duty = 1.5, 12.0, 0.4

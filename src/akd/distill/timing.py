@@ -128,12 +128,17 @@ def rise(timing: Timing, frequency: float, gravity: float) -> Float[Tensor, " mo
 
 
 def _midstance(rig: Rig, dance: Dance, curves: Fourier) -> Float[Tensor, " leg"]:
+    """When each leg stands, both legs of a pair asked together: one follows the other by the dance's lag."""
     fps = SAMPLES * curves.frequency
     with torch.no_grad():
         posed = forward_kinematics(rig.skeleton, dance.motion(SAMPLES + 1, float(fps)).pose)
         stands = steps(Footing.of(rig), posed, float(fps), float(dance.speed)).stands
-    phase = 2 * torch.pi * (torch.arange(SAMPLES)[:, None] + 0.5) / SAMPLES
-    return torch.atan2((stands * phase.sin()).sum(0), (stands * phase.cos()).sum(0)) / (2 * torch.pi)
+    legs, lag = _standing_legs(rig), float(dance.lag)
+    late = torch.tensor([lag if leg.side == "R" else 0.0 for leg in legs])
+    phase = 2 * torch.pi * ((torch.arange(SAMPLES)[:, None] + 0.5) / SAMPLES - late)
+    pairs = torch.tensor([[leg.order == other.order for other in legs] for leg in legs], dtype=phase.dtype)
+    sine, cosine = ((pairs @ (stands * wave).sum(0)) for wave in (phase.sin(), phase.cos()))
+    return torch.atan2(sine, cosine) / (2 * torch.pi) + late
 
 
 def _standing_legs(rig: Rig) -> list[Limb]:

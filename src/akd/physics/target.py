@@ -155,10 +155,10 @@ def _prepared(rig: Rig, motion: Motion, settings: TargetSettings, stance: Stance
         if stance is None:
             stands = find_stance(walk.feet, walk.seen, walk.velocity, fps)
             stands = close_gaps(stands, root[:, 1], EARTH / rig.leg_metres, fps)
+            stands = _within_legs(strings, root, turns, stands) if settings.lock else stands
         else:
             stands = stance
         if settings.lock:
-            stands = _within_legs(strings, root, turns, stands)
             root, turns, swayed = _locked(strings, root, turns, stands, fps, balance=settings.balance)
     rotation, _ = stage_turns(rig.skeleton, root, turns)
     mended = from_stage_rotations(rig.skeleton, torch.as_tensor(root), torch.as_tensor(rotation), fps)
