@@ -1,8 +1,10 @@
 """Short trainings that each leave something out, beside one that leaves out nothing, on the same poses and steps.
 
 python -m bench.pose_controls runs/posespace --steps 600
+python -m bench.pose_controls runs/posespace --steps 300 --after training --arms everything "no distilled poses"
 """
 
+import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,6 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 import torch
 import tyro
+from safetensors.torch import load_file
 
 from akd.creatures.build import creature
 from akd.posespace.data.specimens import FIRST_HELD_OUT_SEED
@@ -34,6 +37,8 @@ class Options:
     """Folder with drawn poses."""
     steps: int = 600
     poses: int = 60
+    after: str | None = None
+    """A training of the run that every arm goes on from, at the full learning rate; by default all begin with nothing."""
     arms: tuple[str, ...] = tuple(ARMS)
 
 
@@ -41,9 +46,20 @@ def weights_of(arm: str, options: Options) -> Path:
     """Train an arm, or go on, and export it."""
     config = PoseTraining(options.run, name=f"control-{arm.replace(' ', '-')}", **ARMS[arm])
     config = replace(config, training=replace(config.training, steps=options.steps, ema=0.99))
+    if options.after is not None:
+        config = _after(config, options.run / options.after / "state.safetensors")
     path = config.folder / "weights.safetensors"
     save_weights(train_posespace(config), path, {"steps": str(options.steps), "arm": arm})
     return path
+
+
+def _after(config: PoseTraining, state: Path) -> PoseTraining:
+    """The same training, begun where another one is."""
+    begun = int(load_file(state)["step"])
+    config.folder.mkdir(parents=True, exist_ok=True)
+    if not (config.folder / "state.safetensors").exists():
+        shutil.copy(state, config.folder / "state.safetensors")
+    return replace(config, training=replace(config.training, steps=begun + config.training.steps, cooldown=0.0))
 
 
 def main(options: Options) -> None:
