@@ -45,7 +45,8 @@ class Distillation:
         self.task = task
         recipe = task.recipe
         self.footing = Footing.of(task.rig)
-        lags = recipe.lags if recipe.curves == "fourier" else recipe.lags[:1]
+        two_sided = recipe.curves == "fourier" and task.rig.skeleton.mirror.tolist() != list(range(len(task.rig.skeleton.names)))
+        lags = recipe.lags if two_sided else recipe.lags[:1]
         self.contenders = [Contender(start_dance(task, lag)) for lag in lags]
         self.iteration = 0
 

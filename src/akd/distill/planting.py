@@ -30,8 +30,12 @@ ClipOf = Callable[[Dance], Motion]
 
 @torch.no_grad()
 def planted(rig: Rig, dance: Dance, clip: ClipOf) -> Motion:
-    """The clip of a dance at a tempo that suits it, standing feet held in place; strides too long for the legs become shorter."""
-    dance = suited(rig, dance)
+    """The clip of a dance at a tempo that suits it, with its standing feet held in place."""
+    return _stepped(rig, suited(rig, dance), clip)
+
+
+def _stepped(rig: Rig, dance: Dance, clip: ClipOf) -> Motion:
+    """The clip of a dance with its standing feet held in place; strides too long for the legs become shorter."""
     motion = clip(dance)
     if not any(len(sole) for sole in rig.soles):
         return motion
@@ -66,5 +70,6 @@ def choose_pace(rig: Rig, dance: Dance, clip: ClipOf, unexplained: Callable[[Mot
     heard = []
     for leaning in (-torch.inf, torch.inf):
         dance.leaning.fill_(leaning)
-        heard.append(unexplained(planted(rig, dance, clip)))
+        # At the same tempo: quick motions of any kind are explained a little better.
+        heard.append(unexplained(_stepped(rig, dance, clip)))
     dance.leaning.fill_(LEAN * (heard[0] - heard[1]))
