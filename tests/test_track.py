@@ -19,10 +19,11 @@ from akd.motion import Motion
 from akd.physics import track as tracking
 from akd.physics import track_settings
 from akd.physics.body import body_from_rig
+from akd.physics.objective import Objective, Weights
 from akd.physics.search import Search, moving_states, window_frames
 from akd.physics.settings import PhysicsSettings
 from akd.physics.target import TargetSettings, prepare
-from akd.physics.track import TrackResult, track
+from akd.physics.track import TrackResult, going_on, track
 from akd.physics.track_settings import PAPER, TrackSettings
 from akd.pose import Pose
 from akd.rig import Rig
@@ -72,6 +73,54 @@ def test_following_is_one_simulation(dog):
     assert not torch.equal(before, search.controls)
     search.windows(12, 1, iter(()))
     assert search.best.error < 0.03
+
+
+def test_a_loop_is_followed_into_its_next_round():
+    """Joints and stances go on as they began, one round of travel further, and no angle jumps."""
+    rig = creature("dog", 0)
+    target = prepare(rig, gait_motion(rig, "walk"))
+    longer, last = going_on(rig, target, 5), target.motion.frame_count - 1
+    joints, once = (forward_kinematics(rig.skeleton, each.motion.pose).position for each in (longer, target))
+    assert torch.allclose(joints[: last + 1], once, atol=1e-4)
+    assert torch.allclose(joints[last + 1 :], once[1:6] + (once[last] - once[0]).mean(0), atol=1e-4)
+    assert np.array_equal(longer.stance[last + 1 :], target.stance[1:6])
+    steps = longer.motion.pose.angles.diff(dim=0).abs()
+    assert steps[last:].max() <= steps[:last].max() + 1e-6
+    assert going_on(rig, replace(target, loops=False), 5).motion is target.motion
+
+
+def test_of_a_loop_the_clip_itself_is_kept():
+    rig = creature("dog", 0)
+    motion = gait_motion(rig, "walk")
+    result = track(rig, motion, replace(QUICK, window_iterations=1, follow_iterations=1, whole_iterations=1))
+    assert result.target.loops
+    assert result.motion.frame_count == result.target.motion.frame_count == len(result.controls) == motion.frame_count
+    assert len(result.torques) == (motion.frame_count - 1) * result.physics.substeps
+
+
+def test_only_standing_soles_slip_and_only_swinging_ones_scuff(dog):
+    """A body that slides sideways at 0.01 ℓ a frame, and one that is 0.02 ℓ too low."""
+    rig, motion = dog
+    body, pose = body_from_rig(rig), motion.pose.to(torch.float64)
+    at = torch.arange(13)[:, None]
+
+    def cost(stands: bool, off: torch.Tensor) -> float:
+        stance = np.full((13, len(rig.legs)), stands)
+        plain, strict = (
+            Objective.of(rig, body, pose, stance, Weights(0.0, 1.0, 0.0, *extra)) for extra in ((0.0, 0.0), (2.0, 3.0))
+        )
+        moved = replace(pose, root_position=pose.root_position + off)[:, None]
+        extra = [objective.residuals(moved, at).square().sum() for objective in (strict, plain)]
+        return float(extra[0] - extra[1])
+
+    slide = 0.01 * torch.arange(13.0)[:, None] * torch.tensor((0.0, 0.0, 1.0))
+    low = -0.02 * torch.tensor((0.0, 1.0, 0.0))
+    feet = len(rig.legs)
+    assert cost(True, slide) == pytest.approx(12 * feet * (2 * 0.01) ** 2, rel=1e-4)
+    assert cost(False, slide) == pytest.approx(0, abs=1e-9)
+    assert cost(False, low) == pytest.approx(12 * feet * (3 * 0.02) ** 2, rel=1e-4)
+    assert cost(False, -low) == pytest.approx(0, abs=1e-9)
+    assert cost(True, low) == pytest.approx(0, abs=1e-9)
 
 
 def test_tracking_learns_and_keeps_the_best(tracked):

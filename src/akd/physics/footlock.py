@@ -60,6 +60,11 @@ def leg_length(puppet: Puppet, number: int) -> float:
     return float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
 
 
+def typical_leg(puppet: Puppet) -> float:
+    """Median length of the legs [ℓ]: ℓ is how high a body stands, and a spider's legs are six times that."""
+    return float(np.median([leg_length(puppet, number) for number in range(len(puppet.feet))]))
+
+
 def overstretch(puppet: Puppet, root: Vectors, turns: Turns, wanted: Feet) -> Float[np.ndarray, "frame foot"]:
     """How far the body must sink for each foot to be within reach of its leg [ℓ]; negative where there is room."""
     rotation, position = stage_turns(puppet.skeleton, root, turns)

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from akd.physics.body import Body
+from akd.physics.stance import Stance
 from akd.pose import Pose
 from akd.rig import Rig
 from akd.skeleton import Posed, Skeleton, forward_kinematics
@@ -22,6 +23,10 @@ class Weights(NamedTuple):
     """The soles' touching points; 0 leaves AKD's loss."""
     pace: float
     """Changes from frame to frame, of bones and soles; 0 leaves AKD's loss."""
+    stand: float
+    """Changes from frame to frame over the ground of soles that should stand, besides ``pace``."""
+    clear: float
+    """How far soles that should swing are below where they should be, besides ``feet``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,18 +40,20 @@ class Objective:
     sole_joint: Int[Tensor, " sole_point"]
     sole_offset: Float[Tensor, "sole_point 3"]
     sole_target: Float[Tensor, "frame sole_point 3"]
+    sole_stands: Bool[Tensor, "frame sole_point"]
+    """Is the foot of this point one that stands?"""
     leg_count: int
     weights: Weights
 
     @classmethod
-    def of(cls, rig: Rig, body: Body, pose: Pose, weights: Weights) -> "Objective":
+    def of(cls, rig: Rig, body: Body, pose: Pose, stance: Stance, weights: Weights) -> "Objective":
         posed = forward_kinematics(rig.skeleton, pose)
         links = torch.as_tensor(body.joints)
         on_sole = torch.as_tensor(body.point_leg >= 0)
         joint = links[torch.as_tensor(body.point_link)][on_sole]
         offset = torch.as_tensor(body.points, dtype=pose.angles.dtype)[on_sole]
-        soles = _carried(posed, joint, offset)
-        return cls(rig.skeleton, posed, links, joint, offset, soles, len(rig.legs), weights)
+        soles, stands = _carried(posed, joint, offset), torch.as_tensor(stance)[:, body.point_leg[body.point_leg >= 0]]
+        return cls(rig.skeleton, posed, links, joint, offset, soles, stands, len(rig.legs), weights)
 
     def __call__(self, pose: Pose, at: Int[Tensor, "moment window"]) -> tuple[Float[Tensor, ""], float]:
         """``Σ ‖q − q̂‖₁`` over the bones, mean over moments and windows, and the mean distance of joints [ℓ].
@@ -60,7 +67,8 @@ class Objective:
         apart = self._apart(off[..., self.links, :]) + self.weights.turn * _sum_of_means(turned[..., self.links, :, :], 2)
         if self.weights.feet:
             missed = _carried(posed, self.sole_joint, self.sole_offset) - self.sole_target[at]
-            apart = apart + self._per_sole * self._apart(missed)
+            faults = sum(_sum_of_means(part, axes) for part, axes in zip(self._faults(missed, at), (1, 0), strict=True))
+            apart = apart + self._per_sole * (self._apart(missed) + faults)
         return apart, float(off[1:].detach().norm(dim=-1).mean())
 
     def residuals(self, pose: Pose, at: Int[Tensor, "moment window"]) -> Float[Tensor, "window residual"]:
@@ -70,8 +78,17 @@ class Objective:
         missed = (_carried(posed, self.sole_joint, self.sole_offset) - self.sole_target[at]) * self._per_sole**0.5
         points = torch.cat((off, missed), -2)
         turned = (posed.rotation[1:] - self.target.rotation[at[1:]])[..., self.links, :, :]
-        parts = (points[1:], w.pace * points.diff(dim=0), w.turn * turned)
+        parts = (points[1:], w.pace * points.diff(dim=0), w.turn * turned, *self._faults(missed, at))
         return torch.cat([part.transpose(0, 1).flatten(1) for part in parts], 1)
+
+    def _faults(
+        self, missed: Float[Tensor, "moment window point 3"], at: Int[Tensor, "moment window"]
+    ) -> tuple[Float[Tensor, "step window point 2"], Float[Tensor, "step window point"]]:
+        """Where standing soles slip, and where swinging ones are too low, both with their weights."""
+        stands = self.sole_stands[at]
+        slips = missed.diff(dim=0)[..., (0, 2)] * (stands[1:] & stands[:-1])[..., None]
+        low = -missed[1:, ..., 1].clamp(max=0) * ~stands[1:]
+        return self.weights.stand * slips, self.weights.clear * low
 
     @property
     def _per_sole(self) -> float:

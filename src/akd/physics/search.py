@@ -22,7 +22,7 @@ from torch import Tensor
 from akd.creatures.puppet import puppet
 from akd.errors import AkdError
 from akd.physics.body import Body
-from akd.physics.footlock import leg_length
+from akd.physics.footlock import typical_leg
 from akd.physics.objective import Objective, Weights
 from akd.physics.settings import PhysicsSettings, constants, suitable_substeps
 from akd.physics.simulate import Rollout, between_frames, simulate
@@ -37,7 +37,7 @@ VELOCITY_RATE = 0.5
 MOST_SUBSTEPS = 80
 """A simulation that comes apart is tried again with twice as many steps, up to this many per frame."""
 AHEAD, FEWEST_AHEAD, MOST_AHEAD = 0.5, 2, 5
-"""How far following looks ahead, in the time √(ℓ/g) in which a body topples; in frames, not fewer nor more than these."""
+"""How far following looks ahead, in the time √(L/g) in which legs of length L swing; in frames, not fewer nor more than these."""
 NUDGE = 1e-4
 """By how much each control is changed to see what it does [rad]."""
 EFFORT = 0.002
@@ -61,10 +61,12 @@ class Search:
 
     def __init__(self, body: Body, rig: Rig, target: Target, settings: TrackSettings) -> None:
         self.body, self.settings, self.fps = body, settings, target.motion.fps
-        self.physics = suited(settings.physics, rig, body, self.fps)
+        self.leg = typical_leg(puppet(rig))
+        self.physics = suited(settings.physics, self.leg, body, self.fps)
         self.pose = target.motion.pose.to(torch.float64)
-        weights = Weights(settings.turn, settings.feet, settings.pace * self.fps / body.gravity**0.5)
-        self.objective = Objective.of(rig, body, self.pose, weights)
+        pace = settings.pace * self.fps / body.gravity**0.5
+        weights = Weights(settings.turn, settings.feet, pace, settings.stand * self.fps, settings.clear)
+        self.objective = Objective.of(rig, body, self.pose, target.stance, weights)
         self.states = moving_states(body, self.pose, self.fps)
         self.frame_count = len(self.pose.root_position) - 1
         """Frames to simulate: all but the first."""
@@ -105,7 +107,7 @@ class Search:
 
     def follow(self, iterations: int, steps: Iterator[int]) -> None:
         """Go through the clip once, frame by frame, each time from where the simulation has arrived."""
-        ahead = min(max(round(AHEAD * self.fps / self.body.gravity**0.5), FEWEST_AHEAD), MOST_AHEAD)
+        ahead = min(max(round(AHEAD * self.fps * (self.leg / self.body.gravity) ** 0.5), FEWEST_AHEAD), MOST_AHEAD)
         known, state = self.controls.detach().clone(), self._starts(torch.zeros(1, dtype=torch.long)).detach()[0]
         for frame in range(self.frame_count):
             at = torch.arange(frame, min(frame + ahead, self.frame_count) + 1)
@@ -203,17 +205,14 @@ class Search:
         return State(known.position, known.rotation, known.angles, velocity, spin, rates)
 
 
-def suited(physics: PhysicsSettings, rig: Rig, body: Body, fps: float) -> PhysicsSettings:
-    """Controllers as strong as the legs are long: ℓ is how high a body stands, and a spider's legs are six times that.
+def suited(physics: PhysicsSettings, leg: float, body: Body, fps: float) -> PhysicsSettings:
+    """Controllers as strong as the legs are long.
 
     A leg of length L bears the weight on lever arms of that size, and swings in √(L/g): so k_e grows with L, k_d with L^{3/2}.
     """
-    strings = puppet(rig)
-    lengths = torch.tensor([leg_length(strings, number) for number in range(len(strings.feet))], dtype=torch.float64)
-    length = float(lengths.quantile(0.5))
     return replace(
         physics, substeps=max(physics.substeps, suitable_substeps(body, fps)),
-        stiffness=physics.stiffness * length, damping=physics.damping * length**1.5,
+        stiffness=physics.stiffness * leg, damping=physics.damping * leg**1.5,
     )  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """The simulation as a function of torch tensors: a start and controls in, states over time out, gradients back."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
@@ -34,6 +34,12 @@ class Rollout:
     def frames(self) -> State:
         """The states at the frames."""
         return self.states[:: self.substeps]
+
+    def until(self, frame: int) -> "Rollout":
+        """Its beginning, up to this frame."""
+        steps = frame * self.substeps
+        at = slice(0, steps + 1)
+        return replace(self, states=self.states[at], targets=self.targets[:steps], exact=self.exact[at])
 
 
 def simulate(

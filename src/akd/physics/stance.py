@@ -35,6 +35,8 @@ STEP = 0.1
 RISE, LEAVE = 0.2, 0.5
 """Share of a swing in which a foot rises to its clearance, and in which it catches up with its path; the same at its end."""
 
+Stance = Bool[np.ndarray, "frame foot"]
+"""Which feet stand when."""
 Seen = Float[np.ndarray, "frame foot 2"]
 """Forward and rightward velocity of feet as seen from the body [ℓ/s]."""
 

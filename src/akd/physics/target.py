@@ -26,7 +26,7 @@ from akd.physics.body import EARTH, body_from_rig
 from akd.physics.flight import falling_freely, rise
 from akd.physics.footlock import feet_of, overstretch, reach, within_reach
 from akd.physics.roll import calmed, rolled
-from akd.physics.stance import Seen, close_gaps, find_stance, foot_levels, ground_line, implied_velocity, planted
+from akd.physics.stance import Seen, Stance, close_gaps, find_stance, foot_levels, ground_line, implied_velocity, planted
 from akd.pose import Pose
 from akd.rig import Rig
 from akd.rotations import (
@@ -53,9 +53,6 @@ HIGH, HIGHER = 0.05, 0.012
 simulated foot is a little late and low, and in a run more so [ℓ, s]."""
 EASE = 0.08
 """Time over which the body is moved out of the way of stretched legs [s]."""
-
-Stance = Bool[np.ndarray, "frame foot"]
-"""Which feet stand when."""
 
 
 @dataclass(frozen=True)

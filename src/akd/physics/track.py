@@ -13,10 +13,10 @@ from akd.measure.evaluate import evaluate
 from akd.measure.evaluation import Evaluation
 from akd.measure.trace import trace
 from akd.measure.tracking import coordinate_error, joint_error, mechanical_work, upright_impulse
-from akd.motion import Motion, resample
+from akd.motion import Motion, from_joint_quaternions, joint_quaternions, repeat, resample
 from akd.physics.body import Body, body_from_rig
 from akd.physics.effort import joint_torques, support_torques
-from akd.physics.search import Search
+from akd.physics.search import MOST_AHEAD, Search
 from akd.physics.settings import PhysicsSettings
 from akd.physics.state import State, pose_of
 from akd.physics.target import Target, prepare
@@ -82,9 +82,11 @@ def track(
     """Simulate a rig so that it follows a motion. ``from_file`` only says how the given motion is measured."""
     settings, begun = settings or TrackSettings(), time.perf_counter()
     body = body_from_rig(rig)
-    target = prepare(rig, motion, settings.target)
     fine = math.ceil(QUICK * body.gravity**0.5 / motion.fps)
-    search = Search(body, rig, replace(target, motion=resample(target.motion, fine * motion.fps)), settings)
+    # Mended at the rate of the controls: between two frames, too, feet stand.
+    finer = prepare(rig, resample(motion, fine * motion.fps) if fine > 1 else motion, settings.target)
+    target = replace(finer, motion=Motion(finer.motion.pose[::fine], motion.fps), stance=finer.stance[::fine])
+    search = Search(body, rig, going_on(rig, finer, MOST_AHEAD) if settings.follow_iterations else finer, settings)
     steps = iter(watch(*_iterations(search, settings)))
     search.windows(settings.window, settings.window_iterations, steps)
     _follow_and_polish(search, settings, steps)
@@ -95,6 +97,18 @@ def track(
     for _ in steps:
         pass  # those that were not needed
     return _result(rig, motion, target, search, fine, time.perf_counter() - begun, from_file)
+
+
+def going_on(rig: Rig, target: Target, frames: int) -> Target:
+    """A loop and the beginning of its next round, so that the last frames, too, are simulated with what follows in view."""
+    if not target.loops:
+        return target
+    count, twice = target.motion.frame_count + frames, repeat(target.motion, 2)
+    longer = replace(twice, pose=twice.pose[:count])
+    # Angles of the next round may be another solution for the same rotations: they are made to go on from the last.
+    turns = joint_quaternions(rig.skeleton, longer)
+    motion = from_joint_quaternions(rig.skeleton, longer.pose.root_position, turns, longer.fps)
+    return replace(target, motion=motion, stance=np.concatenate((target.stance, target.stance[1:]))[:count])
 
 
 def _follow_and_polish(search: Search, settings: TrackSettings, steps: Iterator[int]) -> None:
@@ -120,14 +134,16 @@ def _result(
 ) -> TrackResult:  # fmt: skip
     best, body = search.best, search.body
     assert best.rollout is not None
-    pose = pose_of(body, best.rollout.frames, search.pose.angles)[::fine].to(torch.float32)
+    frames = fine * (motion.frame_count - 1)
+    rollout, beyond = best.rollout.until(frames), search.frame_count - frames
+    pose = pose_of(body, rollout.frames, search.pose.angles[: frames + 1])[::fine].to(torch.float32)
     simulated = Motion(pose, motion.fps)
     seen, wanted = trace(rig, simulated), trace(rig, target.motion)
-    torques, upright = ((part(best.rollout) / body.gravity).numpy() for part in (joint_torques, support_torques))
-    speeds = best.rollout.states.rates[1:].flatten(1).numpy()
+    torques, upright = ((part(rollout) / body.gravity).numpy() for part in (joint_torques, support_torques))
+    speeds = rollout.states.rates[1:].flatten(1).numpy()
     return TrackResult(
-        motion=simulated, target=target, body=body, physics=search.physics, controls=best.controls.numpy(),
-        controls_fps=search.fps, start=best.start,
+        motion=simulated, target=target, body=body, physics=search.physics,
+        controls=best.controls[: len(best.controls) - beyond].numpy(), controls_fps=search.fps, start=best.start,
         torques=torques, upright=upright, losses=np.array(search.losses),
         tracking_error=joint_error(seen.joints, wanted.joints),
         turn_error=_turn_error(rig, simulated, target.motion),

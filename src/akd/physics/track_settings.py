@@ -32,6 +32,10 @@ class TrackSettings:
     """Weight of the soles' touching points; 0 leaves the paper's loss."""
     pace: float = 0.3
     """Weight of velocities, in √(g ℓ): against trembling. 0 leaves the paper's loss."""
+    stand: float = 0.2
+    """Weight of the velocity over the ground of feet that should stand [s]; 0 leaves the paper's loss."""
+    clear: float = 3.0
+    """Weight of how much too low swinging feet are, which would scuff; 0 leaves the paper's loss."""
     smooth: float = 0.2
     """λ3: weight of the change of controls from one to the next."""
     every: Literal["frame", "substep"] = "frame"
@@ -54,7 +58,8 @@ class TrackSettings:
 
 PAPER = TrackSettings(
     window_iterations=0, follow_iterations=0, whole_iterations=200, rate=0.01, polish=1.0, cooling=1.0, feet=0.0, pace=0.0,
-    every="substep", crutch=False, target=TargetSettings(lock=False), physics=PhysicsSettings(substeps=100, upright=1.0),
+    stand=0.0, clear=0.0, every="substep", crutch=False, target=TargetSettings(lock=False),
+    physics=PhysicsSettings(substeps=100, upright=1.0),
 )  # fmt: skip
 """AKD's own way: the whole clip from the start, controls at every substep, a virtual torque, no foot locking."""
 RECIPES: dict[str, TrackSettings] = {"default": TrackSettings(), "paper": PAPER}
