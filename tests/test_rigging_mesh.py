@@ -8,6 +8,7 @@ import igl
 import numpy as np
 import pytest
 from scipy import ndimage
+from scipy.spatial import ConvexHull
 
 from akd.assets import load_rig
 from akd.creatures.build import creature
@@ -111,6 +112,19 @@ def test_a_template_takes_the_limbs_that_the_shape_shows_in_their_order_along_th
     )
     assert max(ankle, hips) < wrist < head
     assert not any("template" in note for note in notes)
+
+
+def test_what_is_held_in_one_hand_has_no_say() -> None:
+    """A human with a sword as long as itself gets the bones of a human."""
+    bare = creature("human", 3)
+    hand = bare.mesh.vertices[np.argmax(bare.mesh.vertices[:, 2])]
+    grid = np.stack(np.meshgrid(*(np.linspace(-1, 1, 3),) * 3), -1).reshape(-1, 3) * (1.0, 0.05, 0.05) + hand + (0.9, 0, 0)
+    faces = len(bare.mesh.vertices) + ConvexHull(grid).simplices
+    vertices = np.concatenate((bare.mesh.vertices, grid))
+    armed = Mesh(vertices, np.concatenate((bare.mesh.faces, faces)), np.ones_like(vertices))
+    skeletons = [find_skeleton(mesh) for mesh in (bare.mesh, armed)]
+    np.testing.assert_allclose(skeletons[1][0].positions, skeletons[0][0].positions, atol=1e-9)
+    assert any("mirror image" in note for note in skeletons[1][2])
 
 
 def test_guessed_limbs_keep_clear_of_others() -> None:

@@ -13,6 +13,7 @@ from akd.anatomy.symmetry import symmetry_plane
 from akd.errors import AkdError
 from akd.mesh import Mesh
 from akd.rig import FileRig, Rig
+from akd.rigging.core import symmetric_core
 from akd.rigging.joints import JointList, place_joints
 from akd.rigging.layout import SHORT_TAIL, Layout, lay_out
 from akd.rigging.pairs import OFF_PLANE, near_ground
@@ -27,6 +28,7 @@ FEELER = 0.12
 """What sticks out less above the ground does not say which way a body faces [size]."""
 FOOT_LENGTH = 0.2
 """Tips on the ground of one side that are nearer to each other than this are heel and toes [size]."""
+HELD = "{} loose parts have no mirror image: they count as held or worn and had no say in the skeleton."
 
 
 def rig_mesh(
@@ -67,7 +69,8 @@ def find_skeleton(
     surface = weld(mesh)
     if not len(surface.faces):
         raise AkdError("The mesh has no faces with any area, so there is nothing to rig.")
-    paths = find_paths(solid_volume(surface))
+    core = symmetric_core(surface)
+    paths = find_paths(solid_volume(core))
     shortest = SHORTEST if template is None else SHORTEST / 2
     lines = middle_lines(paths, min(shortest, SHORT_TAIL))
     if not lines:
@@ -77,7 +80,8 @@ def find_skeleton(
     layout = lay_out([line.moved(turn) for line in lines], paths, template=TEMPLATES.get(template or ""), shortest=shortest)
     joints = place_joints(layout, paths.volume)
     joints.positions = [(place - turn[:3, 3]) @ turn[:3, :3] for place in joints.positions]
-    return joints, turn[0, :3], (*layout.notes, *_doubts(layout, joints, asymmetry, sure))
+    held = [HELD.format(count)] if (count := surface.piece_count - core.piece_count) else []
+    return joints, turn[0, :3], (*held, *layout.notes, *_doubts(layout, joints, asymmetry, sure))
 
 
 def _stance(

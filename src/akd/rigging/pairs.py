@@ -34,7 +34,8 @@ NEAR_HEAD = 0.36
 SECOND_LIMB = 0.3
 """Who stands on four legs or more has other limbs only if they are this long [size] ..."""
 BEFORE = 0.05
-"""... and leave the trunk no farther in front of the legs than this [length of the trunk]: others are ears, horns, feelers."""
+"""... and leave the trunk no farther in front of the legs than this [length of the trunk]: others are ears, horns, feelers.
+Nothing but a tail leaves it farther behind the legs."""
 NECK = 0.85
 """A neck is thinner than this share of the trunk below and of the head above it."""
 BROAD, THIN = 0.4, 0.35
@@ -135,10 +136,11 @@ def limbs_among(
         if not any(one_limb(pair, other, volume) for other in stems):
             stems.append(pair)
     many = sum(p.is_leg for p in stems) > 1
-    neck = shoulders + BEFORE * len(depth) if many else _neck(depth, shoulders)
+    neck = shoulders + BEFORE * len(depth) if many else _collar(trunk, depth, shoulders)
+    hips = min((p.attached for p in pairs if p.is_leg), default=0) - BEFORE * len(depth)
     face = 0.6 * (len(depth) - shoulders) + shoulders
     least = lambda p: SECOND_LIMB if many else NEAR_HEAD if p.attached > face else SHORTEST  # noqa: E731
-    kept = [p for p in stems if p.is_leg or (p.attached <= neck and p.length > least(p) * volume.size)]
+    kept = [p for p in stems if p.is_leg or (hips <= p.attached <= neck and p.length > least(p) * volume.size)]
     kept = _with_wings(kept, trunk, volume)
     return [p for p in kept if p.kind != "arm" or sum(q.is_leg for q in kept) < 3]  # insects have feelers, and no arms
 
@@ -159,6 +161,13 @@ def one_limb(pair: Pair, longer: Pair, volume: Volume) -> bool:
     return bool(volume.holds((ones + share * (others - ones)).reshape(-1, 3), 1.5).mean() > 0.8)
 
 
+def _collar(trunk: Float[np.ndarray, "place 3"], depth: Float[np.ndarray, " place"], shoulders: int) -> float:
+    """The last place that arms leave from: beyond the neck's narrowest place by its own thickness, as large heads sit on arms."""
+    neck = _neck(depth, shoulders)
+    spacing = float(np.linalg.norm(np.diff(trunk, axis=0), axis=1).mean())
+    return neck + float(depth[neck]) / spacing if neck < len(depth) else float(neck)
+
+
 def _neck(depth: Float[np.ndarray, " place"], shoulders: int) -> int:
     """The last narrow place between trunk and head; the end of the trunk where there is none to be seen."""
     girth = np.convolve(np.pad(depth[shoulders:], 2, mode="edge"), np.ones(5) / 5, mode="valid")
@@ -176,16 +185,17 @@ def _with_wings(pairs: list[Pair], trunk: Float[np.ndarray, "place 3"], volume: 
     lines = [*(pair.points for pair in pairs), trunk]
     owner = np.repeat(np.arange(len(lines)), [len(line) for line in lines])
     right = volume.centers[volume.centers[:, 2] > 0]
-    nearest = owner[cKDTree(np.concatenate(lines)).query(right)[1]]
+    _, place = cKDTree(np.concatenate(lines)).query(right)
+    aside = right - np.concatenate(lines)[place]
     out = []
     for i, pair in enumerate(pairs):
-        own = right[nearest == i]
         root, way = pair.points[0], pair.points[-1] - pair.points[0]
-        own = own[(own - root) @ way > 0.2 * (way @ way)]  # what is nearer to the root may be the trunk's
-        if not pair.is_leg and len(own) > 8:
-            length, breadth, thickness = np.linalg.svd(own - own.mean(0), compute_uv=False)
-            spread = breadth > BROAD * length and thickness < THIN * breadth
+        own = (owner[place] == i) & ((right - root) @ way > 0.2 * (way @ way))  # what is nearer to the root may be the trunk's
+        if not pair.is_leg and own.sum() > 8:
+            spread = np.linalg.svd(aside[own] - aside[own].mean(0), compute_uv=False)
+            breadth, thickness, _ = spread * np.sqrt(12 / own.sum())  # sides of a box that is spread as much
+            broad = breadth > BROAD * pair.length and thickness < THIN * breadth
             folded = -way[0] > FOLDED * np.linalg.norm(way)
-            pair = replace(pair, kind="wing" if spread or folded else "arm")
+            pair = replace(pair, kind="wing" if broad or folded else "arm")
         out.append(pair)
     return out
