@@ -89,6 +89,13 @@ def test_what_stands_long_enough_or_goes_nowhere_is_left_alone() -> None:
     assert thrown.flies
 
 
+def test_legs_that_hardly_swing_are_not_made_to_walk() -> None:
+    dance, curves = dancing(DOG)
+    calm = dance.calmer(0.1)
+    assert timing_of(DOG, dance, curves, 0.45, at_froude(DOG, 0.2)) is not None
+    assert timing_of(DOG, calm, calm.curves, 0.45, at_froude(DOG, 0.2)) is None  # type: ignore[arg-type]
+
+
 def test_a_stretched_stance_takes_its_share_of_the_time() -> None:
     dance, curves = dancing(DOG)
     wanted = timing_of(DOG, dance, curves, 0.45, at_froude(DOG, 0.2))

@@ -38,6 +38,8 @@ STROLLS_ABOVE = 0.01
 """Froude number below which a body goes nowhere."""
 WALK, RUN = 0.58, 0.38
 """A walk's foot stands for at least, a run's for at most this share of the time."""
+LEAST_SWING = 0.1
+"""Legs that swing less by themselves are left alone [ℓ]: standing feet under a moving body would make any legs walk."""
 SAMPLES = 64
 """Moments of a round that are looked at."""
 MOST = 0.7
@@ -82,7 +84,9 @@ def timing_of(rig: Rig, dance: Dance, curves: Fourier, duty: float, speed: float
     froude = froude_number(rig, speed)
     runs = _runs(dance, froude)
     wanted = min(duty, RUN) if runs else max(duty, WALK)
-    if not 0 < duty < 1 or (not runs and (not dance.in_turn or froude < STROLLS_ABOVE or wanted == duty)):
+    if not 0 < duty < 1 or _swing(rig, dance, curves) < LEAST_SWING:
+        return None
+    if not runs and (not dance.in_turn or froude < STROLLS_ABOVE or wanted == duty):
         return None
     slowness = min(max(math.pi * (wanted - duty) / math.sin(math.pi * wanted), -MOST), MOST)
     return Timing(wanted, slowness, _midstance(rig, dance, curves), runs)
@@ -125,6 +129,15 @@ def rise(timing: Timing, frequency: float, gravity: float) -> Float[Tensor, " mo
     waves = waves / -((2 * torch.pi * frequency * order) ** 2)
     waves[0] = 0
     return torch.fft.irfft(waves, n=len(moments)).float()
+
+
+def _swing(rig: Rig, dance: Dance, curves: Fourier) -> float:
+    """How far the feet that swing least go to and fro under the body [ℓ]."""
+    with torch.no_grad():
+        pose = dance.motion(SAMPLES, float(SAMPLES * curves.frequency)).pose
+        feet = forward_kinematics(rig.skeleton, pose).position[:, [leg.tip for leg in _standing_legs(rig)], 0]
+    along = feet - pose.root_position[:, :1]
+    return float((along.amax(0) - along.amin(0)).min())
 
 
 def _midstance(rig: Rig, dance: Dance, curves: Fourier) -> Float[Tensor, " leg"]:
