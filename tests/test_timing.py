@@ -9,8 +9,9 @@ from akd.creatures.build import creature
 from akd.distill.curves import Fourier
 from akd.distill.dance import Dance, channel_reach
 from akd.distill.planting import LEAN, choose_pace
-from akd.distill.timing import RUN, TEMPO, WALK, Timing, froude_number, rise, suited, timed, timing_of
+from akd.distill.timing import RUN, TEMPO, WALK, Timing, rise, suited, timed, timing_of
 from akd.measure.gait import GRAVITY
+from akd.measure.gait import froude as froude_number
 from akd.motion import Motion
 from akd.rig import Rig
 
@@ -72,7 +73,7 @@ def test_tempo_suits_the_gait(froude: float, leaning: float, becomes: float) -> 
     dance.speed.fill_(at_froude(DOG, froude))
     dance.leaning.fill_(leaning)
     result = suited(DOG, dance)
-    assert froude_number(DOG, float(result.speed)) == pytest.approx(becomes, rel=1e-3)
+    assert froude_number(float(result.speed), DOG.leg_metres) == pytest.approx(becomes, rel=1e-3)
     assert isinstance(result.curves, Fourier)
     assert result.curves.period * float(result.speed) == pytest.approx(curves.period * float(dance.speed), rel=1e-4)
 

@@ -20,7 +20,7 @@ from torch import Tensor
 from akd.distill.curves import Fourier
 from akd.distill.dance import Dance
 from akd.distill.objective import Footing, steps
-from akd.measure.gait import GRAVITY
+from akd.measure.gait import GRAVITY, froude
 from akd.motion import Motion
 from akd.pose import Pose
 from akd.rig import Rig
@@ -62,31 +62,27 @@ class Timing:
 
 def suited(rig: Rig, dance: Dance) -> Dance:
     """The same dance at a tempo that suits a walk or a run, whichever it is; bodies that go nowhere keep theirs."""
-    froude = froude_number(rig, float(dance.speed))
-    if not isinstance(dance.curves, Fourier) or not dance.in_turn or froude < STROLLS_ABOVE:
+    number = froude(float(dance.speed), rig.leg_metres)
+    if not isinstance(dance.curves, Fourier) or not dance.in_turn or number < STROLLS_ABOVE:
         return dance
-    wanted = max(froude, RUNS_AT) if _runs(dance, froude) else min(froude, WALKS_AT)
-    factor = min(max((wanted / froude) ** 0.5, 1 / TEMPO), TEMPO)
+    wanted = max(number, RUNS_AT) if _runs(dance, number) else min(number, WALKS_AT)
+    factor = min(max((wanted / number) ** 0.5, 1 / TEMPO), TEMPO)
     return dance if factor == 1.0 else dance.quicker(factor)
 
 
-def froude_number(rig: Rig, speed: float) -> float:
-    """v²/gℓ of a speed in leg lengths a second."""
-    return speed**2 * rig.leg_metres / GRAVITY
-
-
-def _runs(dance: Dance, froude: float) -> bool:
-    return froude * math.exp(float(dance.leaning)) > RUNS_ABOVE if dance.in_turn else froude > THROWN_ABOVE
+def _runs(dance: Dance, number: float) -> bool:
+    """Is this Froude number one of a run?"""
+    return number * math.exp(float(dance.leaning)) > RUNS_ABOVE if dance.in_turn else number > THROWN_ABOVE
 
 
 def timing_of(rig: Rig, dance: Dance, curves: Fourier, duty: float, speed: float) -> Timing | None:
     """The timing that suits a speed, if feet stand for a share ``duty`` of the time by themselves; None if that does."""
-    froude = froude_number(rig, speed)
-    runs = _runs(dance, froude)
+    number = froude(speed, rig.leg_metres)
+    runs = _runs(dance, number)
     wanted = min(duty, RUN) if runs else max(duty, WALK)
     if not 0 < duty < 1 or _swing(rig, dance, curves) < LEAST_SWING:
         return None
-    if not runs and (not dance.in_turn or froude < STROLLS_ABOVE or wanted == duty):
+    if not runs and (not dance.in_turn or number < STROLLS_ABOVE or wanted == duty):
         return None
     slowness = min(max(math.pi * (wanted - duty) / math.sin(math.pi * wanted), -MOST), MOST)
     return Timing(wanted, slowness, _midstance(rig, dance, curves), runs)
