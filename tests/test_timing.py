@@ -8,10 +8,14 @@ import torch
 from akd.creatures.build import creature
 from akd.distill.curves import Fourier
 from akd.distill.dance import Dance, channel_reach
-from akd.distill.planting import LEAN, choose_pace
+from akd.distill.loop import possible_lags
+from akd.distill.planting import LEAN, choose_pace, planted
+from akd.distill.recipe import Recipe
 from akd.distill.timing import RUN, TEMPO, WALK, Timing, rise, suited, timed, timing_of
+from akd.measure.contact import skating_ratio
 from akd.measure.gait import GRAVITY
 from akd.measure.gait import froude as froude_number
+from akd.measure.trace import trace
 from akd.motion import Motion
 from akd.rig import Rig
 
@@ -109,17 +113,18 @@ def test_a_stretched_stance_takes_its_share_of_the_time() -> None:
 
 def test_timing_changes_legs_and_travel_only_and_keeps_the_loop() -> None:
     dance, curves = dancing(DOG)
+    times = torch.arange(31) / 30 * curves.period
     motion = dance.motion(31, 30 * float(curves.frequency))
     timing = timing_of(DOG, dance, curves, 0.45, at_froude(DOG, 0.2))
     assert timing is not None
-    late = timed(DOG, dance, curves, motion, timing)
+    late = timed(DOG, dance, curves, motion, times, timing)
     legs = [joint for leg in DOG.legs for joint in leg.joints]
     others = [joint for joint in range(len(DOG.skeleton.names)) if joint not in legs]
     assert torch.equal(late.pose.angles[:, others], motion.pose.angles[:, others])
     assert not torch.allclose(late.pose.angles[:, legs], motion.pose.angles[:, legs], atol=0.01)
     torch.testing.assert_close(late.pose.angles[-1], late.pose.angles[0], atol=1e-4, rtol=0)
     assert float(late.pose.root_position[-1, 0]) < float(motion.pose.root_position[-1, 0])
-    unchanged = timed(DOG, dance, curves, motion, replace(timing, slowness=0.0))
+    unchanged = timed(DOG, dance, curves, motion, times, replace(timing, slowness=0.0))
     torch.testing.assert_close(unchanged.pose.angles, motion.pose.angles, atol=1e-5, rtol=0)
 
 
@@ -147,3 +152,15 @@ def test_a_body_falls_freely_where_no_foot_stands_and_is_carried_on_average(midd
     if flying.any():
         torch.testing.assert_close(acceleration[flying], torch.full_like(acceleration[flying], -gravity), atol=0.3, rtol=0)
     assert bool(flying.any()) == (len(middles) == 2)
+
+
+def test_feet_do_not_brush_over_the_ground_at_the_ends_of_a_clip_that_is_no_loop() -> None:
+    dance, curves = dancing(DOG)
+    motion = planted(DOG, dance, lambda each: each.motion(round(45 * curves.period), 30.0))
+    assert motion.frame_count == round(45 * curves.period)
+    assert skating_ratio(trace(DOG, motion).feet, motion.fps) == pytest.approx(0, abs=0.02)
+
+
+@pytest.mark.parametrize(("plan", "lags"), [("dog", (0.0, 0.5)), ("ant", (0.5,)), ("spider", (0.5,))])
+def test_bodies_with_many_legs_take_turns(plan: str, lags: tuple[float, ...]) -> None:
+    assert possible_lags(creature(plan, 10_000), Recipe()) == lags

@@ -81,8 +81,7 @@ class Dance(nn.Module):
     @property
     def in_turn(self) -> bool:
         """Do left and right take turns, rather than go together?"""
-        away = float(self.lag) % 1.0
-        return min(away, 1 - away) > IN_TURN
+        return takes_turns(float(self.lag))
 
     def motion(self, frames: int, fps: float, start: float = 0.0) -> Motion:
         """So many frames from a time on [s]."""
@@ -111,6 +110,11 @@ class Dance(nn.Module):
     def restraint(self) -> Float[Tensor, ""]:
         """How far from rest the motion is, in units of what joints do easily."""
         return self.curves.coefficients.square().sum()
+
+
+def takes_turns(lag: float) -> bool:
+    """Is a side that follows the other by this share of a round out of step with it?"""
+    return min(lag % 1.0, 1 - lag % 1.0) > IN_TURN
 
 
 def channel_reach(skeleton: Skeleton) -> Float[np.ndarray, " channel"]:

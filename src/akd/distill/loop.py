@@ -10,13 +10,13 @@ from torch import Tensor
 
 from akd.distill.contender import Contender
 from akd.distill.curves import Curves, Fourier, Frames, Spline
-from akd.distill.dance import Dance, channel_reach
+from akd.distill.dance import Dance, channel_reach, takes_turns
 from akd.distill.estimators import ESTIMATORS, Question, draw_noise
 from akd.distill.hinges import hinges_of
 from akd.distill.objective import STANCE, Footing, ground_depth, lift, settle, settle_speed, slip, smoothness, steps
 from akd.distill.phases import choose_phases
 from akd.distill.planting import choose_pace
-from akd.distill.recipe import PAPER_LATENTS
+from akd.distill.recipe import PAPER_LATENTS, Recipe
 from akd.distill.soft_film import film_softly
 from akd.distill.task import Task, opinion_of
 from akd.measure.gait import GRAVITY
@@ -24,6 +24,7 @@ from akd.motion import Motion
 from akd.pose import Pose
 from akd.prior.prior import surprise, unexplained
 from akd.render.follow_camera import View
+from akd.rig import Rig
 from akd.skeleton import forward_kinematics
 
 SPREAD = 0.05
@@ -32,6 +33,8 @@ ROUGHNESS = 0.01
 """The same for motions that are no loops: larger ones would shake."""
 JUDGES = 3
 """From so many sides contenders are looked at before one is kept."""
+MOST_TO_GALLOP = 4
+"""Bodies with more legs do not gallop: each pair takes turns at every speed (Hughes 1952, Wilson 1966)."""
 PACE_FPS = 30.0
 """Frames per second at which feet are planted, at least, to ask for the pace."""
 SETTLE = 0.1
@@ -43,11 +46,8 @@ class Distillation:
 
     def __init__(self, task: Task) -> None:
         self.task = task
-        recipe = task.recipe
         self.footing = Footing.of(task.rig)
-        two_sided = recipe.curves == "fourier" and task.rig.skeleton.mirror.tolist() != list(range(len(task.rig.skeleton.names)))
-        lags = recipe.lags if two_sided else recipe.lags[:1]
-        self.contenders = [Contender(start_dance(task, lag)) for lag in lags]
+        self.contenders = [Contender(start_dance(task, lag)) for lag in possible_lags(task.rig, task.recipe)]
         self.iteration = 0
 
     @property
@@ -143,6 +143,14 @@ class Distillation:
                 terms["lift"] = recipe.footing * lift(feet) / STANCE**2
                 settle_speed(dance, feet, SETTLE)
         return terms
+
+
+def possible_lags(rig: Rig, recipe: Recipe) -> tuple[float, ...]:
+    """By how much of a round the right side may follow the left, for this body."""
+    lags, mirror = recipe.lags, rig.skeleton.mirror.tolist()
+    if recipe.curves != "fourier" or mirror == list(range(len(mirror))):
+        return lags[:1]
+    return tuple(filter(takes_turns, lags)) or lags if len(rig.legs) > MOST_TO_GALLOP else lags
 
 
 def start_dance(task: Task, lag: float) -> Dance:

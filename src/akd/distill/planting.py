@@ -5,6 +5,7 @@ legs become shorter. Between a walk and a run speed decides, and where speed alo
 same legs, and what counts is by how much more the sentence explains of the one than of the other.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -21,6 +22,8 @@ DEEPEST = 0.1
 [ℓ], strides are shortened …"""
 STRIDES = (1.0, 0.8, 0.6, 0.45)
 """… to these shares, one after the other; if none will do, feet slide."""
+WHOLE = 1e-3
+"""A clip that is so near to whole rounds is a loop."""
 LEAN = 100.0
 """How much what a sentence explains weighs beside speed: one hundredth of an error is as a Froude number e times as large."""
 
@@ -53,12 +56,28 @@ def _held(rig: Rig, dance: Dance, clip: ClipOf, speed: float) -> tuple[Motion, M
 
     curves, kinematics = dance.curves, TargetSettings(travel=False, balance=False)
     motion = clip(dance)
+    if not isinstance(curves, Fourier):
+        return motion, prepare(rig, motion, kinematics).motion
+    count, fps = motion.frame_count, motion.fps
+    early = _more_frames(curves, motion)
+    times = (torch.arange(count + 2 * early) - early) / fps
+    motion = Motion(dance.pose(times), fps)
     target = prepare(rig, motion, kinematics)
-    timing = timing_of(rig, dance, curves, float(target.stance.mean()), speed) if isinstance(curves, Fourier) else None
-    if timing is not None and isinstance(curves, Fourier):
-        motion = timed(rig, dance, curves, motion, timing)
-        target = prepare(rig, motion, kinematics, standing(rig, curves, motion, timing))
-    return motion, target.motion
+    timing = timing_of(rig, dance, curves, float(target.stance.mean()), speed)
+    if timing is not None:
+        motion = timed(rig, dance, curves, motion, times, timing)
+        target = prepare(rig, motion, kinematics, standing(rig, curves, times, timing))
+    asked = slice(early, early + count)
+    return replace(motion, pose=motion.pose[asked]), replace(motion, pose=target.motion.pose[asked])
+
+
+def _more_frames(curves: Fourier, motion: Motion) -> int:
+    """How many frames are needed before and after a clip, so that each of its steps is seen from one stance to the next.
+
+    Whole rounds need none: they are their own before and after.
+    """
+    rounds = (motion.frame_count - 1) / motion.fps / curves.period
+    return 0 if abs(rounds - round(rounds)) < WHOLE else math.ceil(motion.fps * curves.period)
 
 
 @torch.no_grad()

@@ -17,7 +17,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from akd.distill.curves import Fourier
+from akd.distill.curves import Fourier, Times
 from akd.distill.dance import Dance
 from akd.distill.objective import Footing, steps
 from akd.measure.gait import GRAVITY, froude
@@ -88,18 +88,17 @@ def timing_of(rig: Rig, dance: Dance, curves: Fourier, duty: float, speed: float
     return Timing(wanted, slowness, _midstance(rig, dance, curves), runs)
 
 
-def standing(rig: Rig, curves: Fourier, motion: Motion, timing: Timing) -> Bool[np.ndarray, "frame leg"]:
-    """Which legs stand in which frame."""
-    phase = torch.arange(motion.frame_count) / motion.fps * curves.frequency
-    stands = np.zeros((motion.frame_count, len(rig.legs)), bool)
+def standing(rig: Rig, curves: Fourier, times: Times, timing: Timing) -> Bool[np.ndarray, "time leg"]:
+    """Which legs stand at which time."""
+    phase = times * curves.frequency
+    stands = np.zeros((len(times), len(rig.legs)), bool)
     with_soles = [number for number, sole in enumerate(rig.soles) if len(sole)]
     stands[:, with_soles] = ((phase[:, None] - timing.midstance + 0.5).remainder(1.0) - 0.5).abs().numpy() < timing.duty / 2
     return stands
 
 
-def timed(rig: Rig, dance: Dance, curves: Fourier, motion: Motion, timing: Timing) -> Motion:
-    """A motion of the dance with that timing."""
-    times = torch.arange(motion.frame_count) / motion.fps
+def timed(rig: Rig, dance: Dance, curves: Fourier, motion: Motion, times: Times, timing: Timing) -> Motion:
+    """The dance's motion at these times [s] with that timing."""
     phase = times * curves.frequency
     angles, position = motion.pose.angles.clone(), motion.pose.root_position.clone()
     for leg, middle in zip(_standing_legs(rig), timing.midstance, strict=True):
