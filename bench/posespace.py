@@ -28,6 +28,7 @@ from akd.posespace.measures import (
     CORRUPTIONS,
     auc,
     body_length,
+    coverage,
     gaussian_poses,
     pairwise_distance,
     pca_poses,
@@ -72,7 +73,7 @@ class Options:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A rig and what is known to be good on it."""
+    """A rig and what is known to be good on it; where nothing is known, the model's own samples stand in."""
 
     group: str
     name: str
@@ -132,10 +133,7 @@ def measure(case: Case, options: Options) -> dict[str, float | str]:
     for name, poses in sets.items():
         row |= {f"{name}: {key}": value for key, value in quality(space, case, poses).items()}
     good = case.real if case.real is not None else made
-    row |= _solving(space, good) | _walking(space, good) | _inverting(space, good)
-    if case.real is not None:
-        row |= noticing(space, case.real)
-    return row
+    return row | _solving(space, good) | _walking(space, good) | _inverting(space, good) | noticing(space, good)
 
 
 def _baselines(space: PoseSpace, case: Case, options: Options) -> dict[str, Poses]:
@@ -156,6 +154,7 @@ def quality(space: PoseSpace, case: Case, poses: Poses) -> dict[str, float]:
     if case.real is not None:
         real, made = _places(space, case.real), _places(space, poses)
         out["precision"], out["recall"] = precision_recall(real.flatten(1), made.flatten(1))
+        out["coverage"] = coverage(real.flatten(1), made.flatten(1))
         out["apd ratio"] = pairwise_distance(made) / max(pairwise_distance(real), 1e-6)
     return out
 
@@ -207,13 +206,16 @@ def _walking(space: PoseSpace, good: Poses, count: int = 3) -> dict[str, float]:
     """Worst percentile on the way, and the largest step beside that of a straight way."""
     out: dict[str, float] = {}
     pairs = torch.linspace(0, len(good) - 1, 2 * count).long().reshape(2, count).T
-    for way in ("string", "noise", "straight"):
+    straight: list[float] = []
+    for way in ("straight", "string", "noise"):
         worst, jump = [], []
-        for pair in pairs:
+        for number, pair in enumerate(pairs):
             path = pose_bends(space.walk(good[pair], seconds=0.5, fps=20, way=way).pose)
             steps = (_places(space, path[1:]) - _places(space, path[:-1])).norm(dim=-1).mean(-1)
+            if way == "straight":
+                straight.append(max(float(steps.mean()), 1e-6))
             worst.append(float(space.score(path[1:-1]).percentile.min()))
-            jump.append(float(steps.max() / steps.mean().clamp(min=1e-6)))
+            jump.append(float(steps.max()) / straight[number])
         out |= {f"walk {way} percentile": float(np.mean(worst)), f"walk {way} step": float(np.mean(jump))}
     return out
 

@@ -10,16 +10,18 @@ import torch
 from akd.cli.pose import read_handle
 from akd.errors import AkdError
 from akd.mesh import Mesh
+from akd.posespace.batches import draw_batch
 from akd.posespace.bends import bends_pose, mirrored, pose_bends
 from akd.posespace.data.lean_rig import lean_rig
 from akd.posespace.data.specimens import FIRST_HELD_OUT_SEED, TRAINING_PLANS, read_specimens, write_specimens
 from akd.posespace.denoiser import Denoiser
 from akd.posespace.limits import write_limits
-from akd.posespace.network import NetworkConfig, PoseNetwork
+from akd.posespace.measures import coverage
+from akd.posespace.network import NetworkConfig, PoseNetwork, Range
 from akd.posespace.sketch import sketch_of
 from akd.posespace.solving import Handle
 from akd.posespace.space import PoseSpace
-from akd.posespace.training import PoseTraining, train_posespace, trained_so_far
+from akd.posespace.training import PoseTraining, range_loss, train_posespace, trained_so_far
 from akd.posespace.walking import evenly
 from akd.posespace.weights import load_network, save_weights
 from akd.prior.training import TrainingConfig
@@ -166,6 +168,25 @@ def test_repair_leaves_sound_poses_and_pulls_others_apart(space):
     assert (after <= before + 1e-5).all()
 
 
+def test_guidance_leads_out_of_what_poses_run_into(space):
+    noise = space.denoiser.noise(40, 5)
+    alone, led = (
+        space.denoiser.to_bends(space.denoiser.decode(2 * noise, guide=guide)) for guide in (None, space.validators.guided)
+    )
+    before, after = (space.validators.depths(poses).square().sum() for poses in (alone, led))
+    assert before > 0
+    assert after < 0.8 * before
+    sound = space.memory[space.faults(space.memory).depth == 0]
+    unit = space.denoiser.to_unit(sound)
+    assert torch.equal(space.validators.guided(unit), unit)
+
+
+def test_coverage_cannot_be_bought_by_scatter():
+    near, far = torch.randn(50, 2), 30 * torch.randn(50, 2)
+    assert coverage(near, near + 0.01) > 0.95
+    assert coverage(near, far) < 0.2
+
+
 def test_the_energy_has_a_gradient_towards_the_plausible(space):
     pose = space.pose(space.sample(2))
     angles = pose.angles.clone().requires_grad_(True)
@@ -201,6 +222,20 @@ def test_training_goes_on_where_it_stopped(tmp_path):
     assert steps == 4
     for a, b in zip(one.parameters(), other.parameters(), strict=True):
         assert torch.equal(a, b)
+
+
+def test_few_individuals_of_a_second_source_are_seen_but_do_not_tell_ranges(tmp_path):
+    write_specimens(tmp_path, range(2), ("chick", "human", "dog"))
+    ours = read_specimens(tmp_path)
+    second = [replace(specimen, source="distilled") for specimen in ours[:1]]
+    rng = np.random.default_rng(0)
+    batch = draw_batch(ours * 20 + second, 60, 2, rng)
+    seen = 60 - int(batch.telling.sum())
+    assert 1 <= seen <= 20  # an eighth, though it is one of 121
+    assert draw_batch(second, 4, 2, rng).telling.all()  # alone, it must
+    wide = replace(batch, mean=torch.where(batch.telling[:, None, None] > 0, batch.mean, batch.mean + 9.0))
+    believed = Range(batch.mean, batch.deviation + 0.1)
+    assert torch.equal(range_loss(believed, batch), range_loss(believed, wide))
 
 
 def _stop_after(config: PoseTraining, steps: int) -> None:

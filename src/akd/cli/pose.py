@@ -65,20 +65,16 @@ class Result:
 
     def write(self, space: "PoseSpace", pose: "Pose", fps: float = 1.0, name: str = "poses") -> None:
         """Write the poses as a clip, and a contact sheet of some of them."""
-        import torch
-
         from akd.assets import save_animation
         from akd.files.motion_npz import write_motion
         from akd.motion import Motion
-        from akd.posespace.sheet import pose_sheet
 
         motion = Motion(pose.detach(), fps)
         if self.out.suffix == ".npz":
             write_motion(self.out, space.rig.skeleton, motion)
         else:
             save_animation(space.rig, motion, self.out, name=name, fps=max(fps, 30.0), force=True)
-        chosen = torch.linspace(0, len(pose.angles) - 1, min(SHEET_POSES, len(pose.angles))).round().long()
-        pose_sheet(space.rig, pose[chosen], self.picture)
+        write_sheet(space, pose, self.picture)
         console().print(f"Wrote {self.out} and {self.picture}")
 
 
@@ -176,6 +172,8 @@ class ScorePoses:
     poses: Path | None = None
     clip: str | None = None
     """Name of a clip in the file."""
+    sheet: Path | None = None
+    """A picture to write of the poses."""
     as_json: AsJson = False
 
     def run(self) -> None:
@@ -184,7 +182,10 @@ class ScorePoses:
         from akd.posespace.bends import pose_bends
 
         space = self.who.space()
-        bends = pose_bends(_motion_of(space, self.poses, self.clip).pose)
+        pose = _motion_of(space, self.poses, self.clip).pose
+        bends = pose_bends(pose)
+        if self.sheet is not None:
+            write_sheet(space, pose, self.sheet)
         score, faults = space.score(bends), space.faults(bends)
         valid = faults.sound & score.plausible
         names = space.rig.skeleton.names
@@ -212,18 +213,25 @@ class Invert:
     who: Character
     poses: Path
     noise: Path
-    """The .npz to write."""
+    """The .npz to write; a picture of the poses that it decodes to goes beside it."""
+    force: bool = False
+    """Overwrite outputs that exist."""
 
     def run(self) -> None:
         import numpy as np
 
+        from akd.assets import write_new
         from akd.files.motion_npz import read_motion
         from akd.posespace.bends import pose_bends
 
+        picture = self.noise.with_suffix(".png")
+        for path in (self.noise, picture):
+            write_new(path, force=self.force)
         space = self.who.space()
-        bends = pose_bends(read_motion(self.poses, space.rig.skeleton).pose)
-        np.savez_compressed(self.noise, noise=space.invert(bends).numpy(), joints=np.array(space.rig.skeleton.names))
-        console().print(f"Wrote {self.noise}")
+        noise = space.invert(pose_bends(read_motion(self.poses, space.rig.skeleton).pose))
+        np.savez_compressed(self.noise, noise=noise.numpy(), joints=np.array(space.rig.skeleton.names))
+        write_sheet(space, space.pose(space.decode(noise)), picture)
+        console().print(f"Wrote {self.noise} and {picture}")
 
 
 @dataclass(frozen=True)
@@ -331,6 +339,16 @@ class Finish:
         for ending, video in parts.items():
             write_video(self.out.with_stem(self.out.stem + ending), video, prior.film.fps)
         console().print(f"Wrote {self.out}, and its proxy, mask and depth beside it")
+
+
+def write_sheet(space: "PoseSpace", pose: "Pose", path: Path) -> None:
+    """A picture of some of the poses."""
+    import torch
+
+    from akd.posespace.sheet import pose_sheet
+
+    chosen = torch.linspace(0, len(pose.angles) - 1, min(SHEET_POSES, len(pose.angles))).round().long()
+    pose_sheet(space.rig, pose[chosen], path)
 
 
 def read_handle(text: str) -> "Handle":

@@ -60,15 +60,15 @@ class Collect:
 
 @dataclass(frozen=True)
 class Distil:
-    """Poses that the video prior believes in: short distillations of creatures, half a minute each. Goes on where it stopped.
+    """Poses that the video prior believes in: short distillations, a minute for each creature. Goes on where it stopped.
 
-    Example: akd posespace distil runs/posespace --count 60
+    Example: akd posespace distil runs/posespace --count 19
     """
 
     folder: Annotated[Path, tyro.conf.Positional]
     """Folder of the run."""
-    count: int = 60
-    """Motions to distil; each gives up to forty poses."""
+    count: int = 19
+    """Individuals; plans in turn; each does two things and gives up to 150 poses."""
     prior: str = "embedded"
     """The video model: embedded, a folder, or a name on the hub."""
 

@@ -9,13 +9,15 @@ from torch import Tensor
 
 from akd.posespace.data.augment import augmented
 from akd.posespace.data.posing import bends_of
-from akd.posespace.data.specimens import Specimen
+from akd.posespace.data.specimens import CREATURES, Specimen
 from akd.posespace.rig_batch import RigBatch, rig_batch
 from akd.posespace.sketch import Sketch
 from akd.skeleton import mirror_maps
 
 PLAIN = 0.2
 """Share of the rigs that are left as they are."""
+SECOND = 0.125
+"""Share of the rigs that a second source gives, where there is one: it has far fewer individuals."""
 HANDLED, MOST_HANDLES = 0.3, 5
 """Share of poses that come with handles, and how many at most."""
 
@@ -30,11 +32,14 @@ class PoseBatch:
     mean: Float[Tensor, "rig joint 3"]
     """Over all known poses of the rig, not only those here."""
     deviation: Float[Tensor, "rig joint 3"]
+    telling: Float[Tensor, " rig"]
+    """1 if the poses tell how far the rig's joints go, 0 if they are of one or two motions only."""
 
 
 def draw_batch(specimens: list[Specimen], rigs: int, poses: int, rng: np.random.Generator) -> PoseBatch:
     """Rigs at random; half of the poses are seen in a mirror."""
-    chosen = [specimens[i] for i in rng.choice(len(specimens), rigs)]
+    ours = np.array([specimen.source == CREATURES for specimen in specimens])
+    chosen = [specimens[i] for i in rng.choice(len(specimens), rigs, p=_chances(ours))]
     sketches, every = zip(*(_stranger(specimen, rng) for specimen in chosen), strict=True)
     some = [bends[rng.choice(len(bends), poses, replace=len(bends) < poses)] for bends in every]
     batch = rig_batch(list(sketches))
@@ -44,7 +49,15 @@ def draw_batch(specimens: list[Specimen], rigs: int, poses: int, rng: np.random.
         return torch.from_numpy(np.stack([np.pad(a, pad) for a, pad in zip(arrays, pads, strict=True)])).float()
 
     means, deviations = [bends.mean(0) for bends in every], [bends.std(0) for bends in every]
-    return PoseBatch(list(sketches), batch, padded(some), padded(means), padded(deviations))
+    telling = torch.tensor([float(specimen.source == CREATURES or not ours.any()) for specimen in chosen])
+    return PoseBatch(list(sketches), batch, padded(some), padded(means), padded(deviations), telling)
+
+
+def _chances(ours: Bool[np.ndarray, " specimen"]) -> Float[np.ndarray, " specimen"]:
+    """How likely each individual is chosen: all alike within a source."""
+    if ours.all() or not ours.any():
+        return np.full(len(ours), 1 / len(ours))
+    return np.where(ours, (1 - SECOND) / ours.sum(), SECOND / (~ours).sum())
 
 
 def draw_handles(

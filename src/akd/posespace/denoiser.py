@@ -1,6 +1,7 @@
 """One rig's view of the network: poses in radians in, what the network believes them to be out."""
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -17,7 +18,11 @@ STEPS = 16
 """Steps from noise to a pose."""
 FARTHEST = 3.5
 """Guesses are kept within so many spreads of the middle: nothing that was learned lies further out."""
+GUIDED = 0.5
+"""Guesses at less noise than this are clear enough to be guided."""
 Poses = Float[Tensor, "pose joint 3"]
+Guide = Callable[[Poses], Poses]
+"""What to believe instead of a guess: unit poses to unit poses."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,17 +67,19 @@ class Denoiser:
         told = None if handles is None else handles[None]
         return self.network.denoise(self.rig, noisy[None], times[None], told)[0].clamp(-FARTHEST, FARTHEST)
 
-    def decode(self, noise: Poses, handles: Float[Tensor, "pose joint 4"] | None = None, steps: int = STEPS) -> Poses:
-        """From noise to unit poses, deterministically (DDIM)."""
-        return self._along(noise, torch.linspace(1, 0, steps + 1), handles)
+    def decode(self, noise: Poses, steps: int = STEPS, guide: Guide | None = None) -> Poses:
+        """From noise to unit poses, deterministically (DDIM); a guide may change what is believed on the way."""
+        return self._along(noise, torch.linspace(1, 0, steps + 1), guide)
 
     def invert(self, unit: Poses, steps: int = 4 * STEPS) -> Poses:
         """The noise that ``decode`` turns into these poses, as nearly as the steps allow."""
-        return self._along(unit, torch.linspace(0, 1, steps + 1), None)
+        return self._along(unit, torch.linspace(0, 1, steps + 1))
 
-    def _along(self, z: Poses, times: Float[Tensor, " time"], handles: Float[Tensor, "pose joint 4"] | None) -> Poses:
+    def _along(self, z: Poses, times: Float[Tensor, " time"], guide: Guide | None = None) -> Poses:
         for now, then in itertools.pairwise(times):
-            clean = self.guess(z, float(now), handles)
+            clean = self.guess(z, float(now))
+            if guide is not None and now < GUIDED:
+                clean = guide(clean)
             (alpha, sigma), (alpha_then, sigma_then) = level(now), level(then)
             z = alpha_then * clean + sigma_then * (z - alpha * clean) / sigma
         return z

@@ -28,6 +28,12 @@ def precision_recall(
     return covered(made, real), covered(real, made)
 
 
+def coverage(real: Float[Tensor, "real number"], made: Float[Tensor, "made number"], k: int = NEIGHBOURS) -> float:
+    """Share of real poses that have a made one nearer than their own kth neighbour: recall that a scattered set cannot buy."""
+    radius = torch.cdist(real, real).kthvalue(min(k + 1, len(real)), dim=1).values
+    return float((torch.cdist(real, made).amin(1) <= radius).float().mean())
+
+
 def pairwise_distance(places: Float[Tensor, "pose joint 3"]) -> float:
     """Average pairwise distance (APD): mean over pairs of poses of the joints' mean distance [ℓ]."""
     apart = (places[:, None] - places[None]).norm(dim=-1).mean(-1)

@@ -67,7 +67,8 @@ class PoseSpace:
         if count < 1 or not temperature > 0:
             raise AkdError(f"Sampling needs a count of at least 1 and a positive temperature, not {count} and {temperature}.")
         drawn = count + (round(SPARE * count) + 1 if repair else 0)
-        poses = self.denoiser.to_bends(self.denoiser.decode(temperature * self.denoiser.noise(drawn, seed)))
+        guide = self.validators.guided if repair else None
+        poses = self.denoiser.to_bends(self.denoiser.decode(temperature * self.denoiser.noise(drawn, seed), guide=guide))
         if not repair:
             return poses
         poses = self.validators.repaired(poses)

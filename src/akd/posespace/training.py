@@ -126,10 +126,14 @@ def pose_loss(
 
 
 def range_loss(range: Range, batch: PoseBatch) -> Float[Tensor, ""]:
-    """Kullback–Leibler distance from what a rig's joints do to what the head says they do, up to a constant."""
+    """Kullback–Leibler distance from what a rig's joints do to what the head says they do, up to a constant.
+
+    Poses of one or two motions do not count here: the head would learn that joints hardly bend.
+    """
     spread = batch.deviation.square() + (batch.mean - range.mean).square() + 0.02**2
     each = range.spread.log() + spread / (2 * range.spread.square())
-    return (each.mean(-1) * batch.rigs.present).sum() / batch.rigs.present.sum()
+    counted = batch.rigs.present * batch.telling[:, None]
+    return (each.mean(-1) * counted).sum() / counted.sum().clamp(min=1)
 
 
 def collision_loss(

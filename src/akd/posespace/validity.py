@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from akd.posespace.bends import Bends
@@ -23,6 +23,8 @@ REPAIRS = 30
 """Steps of pulling a pose apart."""
 STEP = 0.06
 """Largest change of a normalised bend in one of them."""
+GUIDING_STEP = 0.3
+"""The same while a pose is still coming out of noise: the denoiser makes the rest of the body follow."""
 
 
 class Faults(NamedTuple):
@@ -70,28 +72,46 @@ class Validators:
 
     def penalty(self, bends: Poses) -> Float[Tensor, " pose"]:
         """Zero for sound poses; what repair and guidance make small."""
-        return 100 * self.depths(bends).square().sum(-1) + self.beyond(bends).square().sum((-1, -2))
+        return self._cost(self.depths(bends), bends)
+
+    def _cost(self, depths: Float[Tensor, "pose pair"], bends: Poses) -> Float[Tensor, " pose"]:
+        return 100 * depths.square().sum(-1) + self.beyond(bends).square().sum((-1, -2))
 
     @torch.no_grad()
     def faults(self, bends: Poses) -> Faults:
-        depths = self.depths(bends)
-        deepest = depths.amax(-1) if depths.shape[-1] else bends.new_zeros(len(bends))
-        return Faults(deepest, self.beyond(bends).flatten(1).amax(-1))
+        return Faults(_deepest(self.depths(bends)), self.beyond(bends).flatten(1).amax(-1))
 
     def repaired(self, bends: Poses, steps: int = REPAIRS) -> Poses:
         """The poses, changed as little as it takes until nothing is inside anything; sound ones stay as they are."""
-        unit = self._within(self.denoiser.to_unit(bends))
+        unit = self._within(self.denoiser.to_unit(bends)).detach()
+        left = torch.arange(len(unit))
         for _ in range(steps):
-            unit = unit.detach().requires_grad_(True)
-            penalty = self.penalty(self.denoiser.to_bends(unit))
-            broken = (self.faults(self.denoiser.to_bends(unit.detach())).depth > SHALLOW).nonzero()[:, 0]
-            if not len(broken):
+            apart, broken = self._apart(unit[left], STEP)
+            left = left[broken]
+            if not len(left):
                 break
-            (slope,) = torch.autograd.grad(penalty[broken].sum(), unit)
-            largest = slope.abs().amax((-1, -2), keepdim=True).clamp(min=1e-9)
-            unit = unit - STEP * slope / largest
-        return self.denoiser.to_bends(self._within(unit.detach()))
+            unit[left] = apart[broken]
+        return self.denoiser.to_bends(self._within(unit))
+
+    def guided(self, unit: Poses) -> Poses:
+        """Guesses on the way from noise to poses, led out of what they run into."""
+        apart, broken = self._apart(unit, GUIDING_STEP)
+        return torch.where(broken[:, None, None], apart, unit)
+
+    def _apart(self, unit: Poses, step: float) -> tuple[Poses, Bool[Tensor, " pose"]]:
+        """One step out of what poses run into, no angle further than ``step``; and which of them need it."""
+        unit = unit.detach().requires_grad_(True)
+        bends = self.denoiser.to_bends(unit)
+        depths = self.depths(bends)
+        (slope,) = torch.autograd.grad(self._cost(depths, bends).sum(), unit)
+        largest = slope.abs().amax((-1, -2), keepdim=True).clamp(min=1e-9)
+        return (unit - step * slope / largest).detach(), _deepest(depths.detach()) > SHALLOW
 
     def _within(self, unit: Bends) -> Bends:
         """Cut to the range; a hair inside, so that rounding does not put it out again."""
         return torch.minimum(torch.maximum(unit, 1e-3 - self.farthest), self.farthest - 1e-3)
+
+
+def _deepest(depths: Float[Tensor, "pose pair"]) -> Float[Tensor, " pose"]:
+    """Of each pose; a rig may have nothing to run into."""
+    return depths.amax(-1) if depths.shape[-1] else depths.new_zeros(len(depths))

@@ -18,23 +18,24 @@ from akd.distill.recipe import Recipe
 from akd.posespace.bends import pose_bends
 from akd.posespace.data.collected import DISTILLED
 from akd.posespace.data.specimens import TRAINING_PLANS, Specimen, sound, write_shard
+from akd.posespace.denoiser import Poses
 from akd.posespace.sketch import sketch_of
 from akd.prior.prior import VideoPrior
 from akd.rig import Rig
 
-SHORT = Recipe(iterations=24, draws=4, phases_at=(0.4,), plant=False)
-"""Long enough for legs to swing as they should; feet are not planted, since poses do not travel."""
+SHORT = Recipe(iterations=12, draws=4, learning_rate=0.16, phases_at=(0.5,), plant=False)
+"""Few large steps, enough for legs to swing; feet are not planted, since poses do not travel."""
 FIRST_SEED = 2_000
 """Individuals from here on: none that choreographies were drawn for, none that is held out."""
 
 
 def distil_poses(
-    folder: Path, prior: VideoPrior, count: int, each: int = 40,
+    folder: Path, prior: VideoPrior, count: int, each: int = 75,
     report: Callable[[int, int], None] = lambda done, count: None,
 ) -> int:  # fmt: skip
-    """Distil so many motions, one shard each, and take ``each`` moments of every round; goes on where it stopped.
+    """Distil two motions of so many individuals, one shard each, and take ``each`` moments of a round of both.
 
-    Returns how many poses there are that do not run into themselves.
+    It goes on where it stopped. Returns how many poses there are that do not run into themselves.
     """
     folder.mkdir(parents=True, exist_ok=True)
     kept = 0
@@ -49,17 +50,22 @@ def distil_poses(
 
 
 def _distilled(prior: VideoPrior, number: int, each: int) -> Specimen:
-    """One creature doing one thing; plans in turn, what it does by chance."""
+    """One creature doing two things, since the range of its joints is learned from all it does; plans in turn."""
     plan, seed = TRAINING_PLANS[number % len(TRAINING_PLANS)], FIRST_SEED + number
     rig = creature(plan, seed)
-    job = Job(f"{with_article(plan)} {gerund(_deed(rig, seed))}", seed=seed, recipe=SHORT)
-    dance = distill(make_task(job, prior, rig))
-    with torch.no_grad():
-        bends = pose_bends(dance.motion(each, each * float(dance.curves.frequency)).pose).to(torch.float32)  # type: ignore[arg-type,operator]
+    bends = torch.cat([_moments(prior, rig, f"{with_article(plan)} {gerund(deed)}", seed, each) for deed in _deeds(rig, seed)])
     return Specimen(plan, seed, DISTILLED, sketch_of(rig), bends[sound(rig, bends)].numpy())
 
 
-def _deed(rig: Rig, seed: int) -> str:
-    """In words, a gait or, half as often, an action."""
+def _moments(prior: VideoPrior, rig: Rig, sentence: str, seed: int, each: int) -> Poses:
+    """Moments of one round of what the prior makes of a sentence."""
+    dance = distill(make_task(Job(sentence, seed=seed, recipe=SHORT), prior, rig))
+    with torch.no_grad():
+        return pose_bends(dance.motion(each, each * float(dance.curves.frequency)).pose).to(torch.float32)  # type: ignore[arg-type,operator]
+
+
+def _deeds(rig: Rig, seed: int) -> tuple[str, str]:
+    """In words, a gait and an action by chance."""
     rng = np.random.default_rng((seed, *rig.name.encode()))
-    return VERBS[str(rng.choice(gaits_for(rig) if rng.random() < 2 / 3 else actions_for(rig)))].say[0]
+    gait, action = (VERBS[str(rng.choice(choices(rig)))].say[0] for choices in (gaits_for, actions_for))
+    return gait, action
