@@ -82,6 +82,13 @@ def test_tempo_suits_the_gait(froude: float, leaning: float, becomes: float) -> 
     assert result.curves.period * float(result.speed) == pytest.approx(curves.period * float(dance.speed), rel=1e-4)
 
 
+@pytest.mark.parametrize(("lag", "froude", "becomes"), [(0.0, 0.3, 0.3), (0.125, 0.3, 0.65), (0.125, 0.03, 0.03)])
+def test_gallops_are_fast_and_hops_of_any_speed(lag: float, froude: float, becomes: float) -> None:
+    dance, _ = dancing(DOG, lag)
+    dance.speed.fill_(at_froude(DOG, froude))
+    assert froude_number(float(suited(DOG, dance).speed), DOG.leg_metres) == pytest.approx(becomes, rel=1e-3)
+
+
 def test_what_stands_long_enough_or_goes_nowhere_is_left_alone() -> None:
     dance, curves = dancing(DOG)
     assert timing_of(DOG, dance, curves, 0.7, at_froude(DOG, 0.2)) is None

@@ -61,9 +61,13 @@ class Timing:
 
 
 def suited(rig: Rig, dance: Dance) -> Dance:
-    """The same dance at a tempo that suits a walk or a run, whichever it is; bodies that go nowhere keep theirs."""
+    """The same dance at a tempo that suits a walk, a run or a gallop, whichever it is.
+
+    Bodies that go nowhere keep theirs, and so do hops and jumps: they are of any speed.
+    """
     number = froude(float(dance.speed), rig.leg_metres)
-    if not isinstance(dance.curves, Fourier) or not dance.in_turn or number < STROLLS_ABOVE:
+    slow = number < (STROLLS_ABOVE if dance.in_turn else THROWN_ABOVE)
+    if not isinstance(dance.curves, Fourier) or slow or float(dance.lag) == 0.0:
         return dance
     wanted = max(number, RUNS_AT) if _runs(dance, number) else min(number, WALKS_AT)
     factor = min(max((wanted / number) ** 0.5, 1 / TEMPO), TEMPO)
