@@ -20,6 +20,7 @@ from akd.anatomy.clips import read_clip
 from akd.assets import load_rig
 from akd.creatures.build import creature
 from akd.posespace.bends import pose_bends
+from akd.posespace.crossings import crossing_edges
 from akd.posespace.data.poses import draw_poses
 from akd.posespace.data.specimens import FIRST_HELD_OUT_SEED, HELD_OUT_PLANS, sound
 from akd.posespace.denoiser import Denoiser, Poses
@@ -48,6 +49,8 @@ NEW = ("human", "dog", "horse", "tyrannosaur", "spider", "lizard", "chick")
 ARTISTS = ("fox_khronos/Fox.glb", "q_wolf/Wolf.glb", "q_spider/Spider.glb", "q_trex/Trex.glb", "cesium_man/CesiumMan.glb",
            "q_knight/KnightCharacter.glb", "q_horse/Horse.glb")  # fmt: skip
 STATIC = ("static_spot/spot.obj", "pinocchio_data/sveta.obj")
+SOME = 16
+"""Poses whose triangles are tested exactly."""
 FEW = 20
 """Poses of the very rig that PCA is given."""
 
@@ -132,6 +135,7 @@ def measure(case: Case, options: Options) -> dict[str, float | str]:
     )
     for name, poses in sets.items():
         row |= {f"{name}: {key}": value for key, value in quality(space, case, poses).items()}
+        row[f"{name}: crossing edges %"] = 100 * float(crossing_edges(case.rig, poses[:SOME]).mean())
     good = case.real if case.real is not None else made
     return row | _solving(space, good) | _walking(space, good) | _inverting(space, good) | noticing(space, good)
 
@@ -143,6 +147,7 @@ def _baselines(space: PoseSpace, case: Case, options: Options) -> dict[str, Pose
         "gaussian zero-shot": gaussian_poses(mean, spread, count, 1),
     }
     if case.real is not None:
+        out["real"] = case.real
         known = case.real[::2]
         out["gaussian oracle"] = gaussian_poses(known.mean(0), known.std(0), count, 1)
         out[f"pca of {FEW}"] = pca_poses(case.real[torch.linspace(0, len(case.real) - 1, FEW).long()], count, 1)

@@ -8,10 +8,12 @@ import pytest
 import torch
 
 from akd.cli.pose import read_handle
+from akd.creatures.build import creature
 from akd.errors import AkdError
 from akd.mesh import Mesh
 from akd.posespace.batches import draw_batch
 from akd.posespace.bends import bends_pose, mirrored, pose_bends
+from akd.posespace.crossings import crossing_edges
 from akd.posespace.data.lean_rig import lean_rig
 from akd.posespace.data.specimens import FIRST_HELD_OUT_SEED, TRAINING_PLANS, read_specimens, write_specimens
 from akd.posespace.denoiser import Denoiser
@@ -270,3 +272,13 @@ def test_poses_are_distilled_once_and_tagged(tmp_path: Path, monkeypatch):
     assert specimen.plan in TRAINING_PLANS
     monkeypatch.setattr(distilled, "distill", None)  # nothing is done twice
     assert distilled.distil_poses(tmp_path / "distilled", closed_prior(), 1, each=6) == kept
+
+
+def test_edges_through_far_skin_are_counted_and_rest_is_free():
+    rig = creature("human", 1)
+    folded = torch.zeros(2, rig.skeleton.joint_count, 3)
+    for limb in rig.skeleton.limbs_of("leg"):
+        folded[1, limb.joints[0], 2] = 1.2  # both legs the same way about their own axes: one through the other
+    still, crossed = crossing_edges(rig, folded)
+    assert still == 0
+    assert crossed > 0.005
