@@ -1,12 +1,13 @@
 """The probe: a prior that knows the truth wins, one that knows nothing does not, and rivals are what they are called."""
 
+import pytest
 import torch
 
 from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
 from akd.motion import mirror
 from akd.prior.prior import VideoPrior
-from akd.prior.probe import Case, in_phase, probe
+from akd.prior.probe import JUDGES, Case, JudgeName, in_phase, probe
 from akd.prior.schedule import Guess, NoiseSchedule
 
 
@@ -33,8 +34,9 @@ def case() -> Case:
     return Case("blob", "right", "wrong", clip, {"frozen": clip[:1].expand_as(clip), "reversed": clip.flip(0)})
 
 
-def test_who_knows_the_truth_wins_always() -> None:
-    table = probe(Oracle(case().true), [case()], draws=2, times=(0.5, 0.9))
+@pytest.mark.parametrize("judge", JUDGES)
+def test_who_knows_the_truth_wins_always(judge: JudgeName) -> None:
+    table = probe(Oracle(case().true), [case()], draws=2, times=(0.5, 0.9), judge=judge)
     assert set(table.kinds) == {"frozen", "reversed", "wrong caption"}
     assert all(share == 1 for share in table.wins.values())
     assert table.mean("reversed") == 1

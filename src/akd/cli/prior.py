@@ -113,6 +113,8 @@ class Probe:
     """Held-out individuals of each plan."""
     draws: int = 4
     """Draws of noise for each clip and time."""
+    judge: Literal["error", "surprise"] = "error"
+    """By the denoising error, or by what distillation compares whole motions by."""
 
     def run(self) -> None:
         from rich.table import Table
@@ -124,7 +126,8 @@ class Probe:
         prior = load_prior(self.name)
         seeds = range(FIRST_HELD_OUT_SEED, FIRST_HELD_OUT_SEED + self.individuals)
         plans = watched(self.plans, len(self.plans), "probing")
-        found = probe(prior, (case for plan in plans for case in creature_cases(plan, seeds, prior.film)), draws=self.draws)
+        cases = (case for plan in plans for case in creature_cases(plan, seeds, prior.film))
+        found = probe(prior, cases, draws=self.draws, judge=self.judge)
         table = Table("", *found.kinds, title=f"{self.name}: share of wins of the true clip, t ≥ .4")
         late = [t for t in TIMES if t >= 0.4]
         for name in found.names:

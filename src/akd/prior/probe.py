@@ -6,9 +6,10 @@ kind of spoiling and each time, tells where distillation will work. A loss does 
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import torch
@@ -20,7 +21,7 @@ from akd.creatures.captions import describe
 from akd.creatures.gaits import gait_motion, gaits_for
 from akd.motion import Motion, close_loop, mirror, repeat, resample
 from akd.prior.clips import film_rate
-from akd.prior.prior import VideoPrior, denoising_error
+from akd.prior.prior import VideoPrior, denoising_error, surprise
 from akd.reconstruct.skinned import skinned_splats
 from akd.render.film import film
 from akd.render.film_settings import FilmSettings
@@ -67,22 +68,36 @@ class ProbeTable:
         return sorted({name for name, _, _ in self.wins})
 
 
+def _error(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: str) -> Float[Tensor, " draw"]:
+    return denoising_error(prior, z, noise, t, prior.embed(text))
+
+
+def _surprise(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: str) -> Float[Tensor, " draw"]:
+    return torch.stack([surprise(prior, z, noise[k : k + 1], t[k : k + 1], text) for k in range(len(noise))])
+
+
+JudgeName = Literal["error", "surprise"]
+JUDGES: dict[JudgeName, Callable[..., Tensor]] = {"error": _error, "surprise": _surprise}
+"""How bad a clip is, for every draw: the denoising error, or what distillation compares whole motions by."""
+
+
 @torch.no_grad()
 def probe(
-    prior: VideoPrior, cases: Iterable[Case], *, draws: int = 4, times: tuple[float, ...] = TIMES, seed: int = 0
-) -> ProbeTable:
+    prior: VideoPrior, cases: Iterable[Case], *, draws: int = 4, times: tuple[float, ...] = TIMES, seed: int = 0,
+    judge: JudgeName = "error",
+) -> ProbeTable:  # fmt: skip
     """Shares of wins over cases, with so many draws of noise for each case and time."""
+    badness = JUDGES[judge]
     won: dict[tuple[str, str, float], list[bool]] = defaultdict(list)
     randomness = torch.Generator().manual_seed(seed)
     for case in cases:
-        right, wrong = prior.embed(case.caption), prior.embed(case.wrong_caption)
         true, *others = (prior.encode(video[None]) for video in (case.true, *case.rivals.values()))
         noise = torch.randn((draws, *true.shape[1:]), generator=randomness)
         for time in times:
             t = torch.full((draws,), time)
-            best = denoising_error(prior, true, noise, t, right)
-            rivals = {kind: denoising_error(prior, z, noise, t, right) for kind, z in zip(case.rivals, others, strict=True)}
-            rivals["wrong caption"] = denoising_error(prior, true, noise, t, wrong)
+            best = badness(prior, true, noise, t, case.caption)
+            rivals = {kind: badness(prior, z, noise, t, case.caption) for kind, z in zip(case.rivals, others, strict=True)}
+            rivals["wrong caption"] = badness(prior, true, noise, t, case.wrong_caption)
             for kind, error in rivals.items():
                 won[case.name, kind, time] += (best < error).tolist()
     shares = {key: float(np.mean(values)) for key, values in won.items()}
