@@ -24,7 +24,7 @@ INDIVIDUALS = 380
 VIDEO = TrainingConfig(
     steps=20_500, learning_rate=2e-3, warmup=100, cooldown=0.07, ema=0.998, weight_decay=0.01, save_every=25
 )
-DECODER = TrainingConfig(steps=3_000, learning_rate=2e-3, save_every=25)
+DECODER = TrainingConfig(steps=1_600, learning_rate=2e-3, save_every=25)
 
 
 @dataclass(frozen=True)
