@@ -24,7 +24,7 @@ from akd.measure.gait import GRAVITY, froude
 from akd.motion import Motion
 from akd.pose import Pose
 from akd.rig import Rig
-from akd.skeleton import Limb, forward_kinematics
+from akd.skeleton import Limb, Posed, forward_kinematics
 
 RUNS_ABOVE = 0.5
 """Froude number above which animals run …"""
@@ -84,12 +84,13 @@ def timing_of(rig: Rig, dance: Dance, curves: Fourier, duty: float, speed: float
     number = froude(speed, rig.leg_metres)
     runs = _runs(dance, number)
     wanted = min(duty, RUN) if runs else max(duty, WALK)
-    if not 0 < duty < 1 or _swing(rig, dance, curves) < LEAST_SWING:
+    posed, fps = _one_round(rig, dance, curves)
+    if not 0 < duty < 1 or _swing(rig, posed) < LEAST_SWING:
         return None
     if not runs and (not dance.in_turn or number < STROLLS_ABOVE or wanted == duty):
         return None
     slowness = min(max(math.pi * (wanted - duty) / math.sin(math.pi * wanted), -MOST), MOST)
-    return Timing(wanted, slowness, _midstance(rig, dance, curves), runs)
+    return Timing(wanted, slowness, _midstance(rig, dance, posed, fps), runs)
 
 
 def standing(rig: Rig, curves: Fourier, times: Times, timing: Timing) -> Bool[np.ndarray, "time leg"]:
@@ -130,21 +131,22 @@ def rise(timing: Timing, frequency: float, gravity: float) -> Float[Tensor, " mo
     return torch.fft.irfft(waves, n=len(moments)).float()
 
 
-def _swing(rig: Rig, dance: Dance, curves: Fourier) -> float:
-    """How far the feet that swing least go to and fro under the body [ℓ]."""
+def _one_round(rig: Rig, dance: Dance, curves: Fourier) -> tuple[Posed, float]:
+    """Where the joints are in a round, first and last moment the same, and the moments in a second."""
+    fps = SAMPLES * float(curves.frequency)
     with torch.no_grad():
-        pose = dance.motion(SAMPLES, float(SAMPLES * curves.frequency)).pose
-        feet = forward_kinematics(rig.skeleton, pose).position[:, [leg.tip for leg in _standing_legs(rig)], 0]
-    along = feet - pose.root_position[:, :1]
+        return forward_kinematics(rig.skeleton, dance.motion(SAMPLES + 1, fps).pose), fps
+
+
+def _swing(rig: Rig, posed: Posed) -> float:
+    """How far the feet that swing least go to and fro under the body [ℓ]."""
+    along = posed.position[:, [leg.tip for leg in _standing_legs(rig)], 0] - posed.position[:, :1, 0]
     return float((along.amax(0) - along.amin(0)).min())
 
 
-def _midstance(rig: Rig, dance: Dance, curves: Fourier) -> Float[Tensor, " leg"]:
+def _midstance(rig: Rig, dance: Dance, posed: Posed, fps: float) -> Float[Tensor, " leg"]:
     """When each leg stands, both legs of a pair asked together: one follows the other by the dance's lag."""
-    fps = SAMPLES * curves.frequency
-    with torch.no_grad():
-        posed = forward_kinematics(rig.skeleton, dance.motion(SAMPLES + 1, float(fps)).pose)
-        stands = steps(Footing.of(rig), posed, float(fps), float(dance.speed)).stands
+    stands = steps(Footing.of(rig), posed, fps, float(dance.speed)).stands
     legs, lag = _standing_legs(rig), float(dance.lag)
     late = torch.tensor([lag if leg.side == "R" else 0.0 for leg in legs])
     phase = 2 * torch.pi * ((torch.arange(SAMPLES)[:, None] + 0.5) / SAMPLES - late)
