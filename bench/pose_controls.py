@@ -1,7 +1,8 @@
 """Short trainings that each leave something out, beside one that leaves out nothing, on the same poses and steps.
 
 python -m bench.pose_controls runs/posespace --steps 600
-python -m bench.pose_controls runs/posespace --steps 300 --after training --arms everything "no distilled poses"
+python -m bench.pose_controls runs/posespace --steps 500 --after training --arms everything "no distilled poses" \\
+    --judged runs/other/poses/distilled
 """
 
 import shutil
@@ -15,7 +16,7 @@ import tyro
 from safetensors.torch import load_file
 
 from akd.creatures.build import creature
-from akd.posespace.data.specimens import FIRST_HELD_OUT_SEED
+from akd.posespace.data.specimens import FIRST_HELD_OUT_SEED, read_specimens
 from akd.posespace.space import PoseSpace
 from akd.posespace.training import PoseTraining, train_posespace
 from akd.posespace.weights import save_weights
@@ -38,28 +39,43 @@ class Options:
     steps: int = 600
     poses: int = 60
     after: str | None = None
-    """A training of the run that every arm goes on from, at the full learning rate; by default all begin with nothing."""
+    """A training of the run that every arm goes on from, as `akd posespace train` would; by default all begin with nothing."""
     arms: tuple[str, ...] = tuple(ARMS)
+    judged: Path | None = None
+    """Folder of further specimens, distilled and not trained on: how plausible are they found?"""
 
 
 def weights_of(arm: str, options: Options) -> Path:
     """Train an arm, or go on, and export it."""
     config = PoseTraining(options.run, name=f"control-{arm.replace(' ', '-')}", **ARMS[arm])
-    config = replace(config, training=replace(config.training, steps=options.steps, ema=0.99))
-    if options.after is not None:
-        config = _after(config, options.run / options.after / "state.safetensors")
+    if options.after is None:
+        config = replace(config, training=replace(config.training, steps=options.steps, ema=0.99))
+    else:
+        config = _after(config, options.run / options.after / "state.safetensors", options.steps)
     path = config.folder / "weights.safetensors"
     save_weights(train_posespace(config), path, {"steps": str(options.steps), "arm": arm})
     return path
 
 
-def _after(config: PoseTraining, state: Path) -> PoseTraining:
-    """The same training, begun where another one is."""
+def _after(config: PoseTraining, state: Path, steps: int) -> PoseTraining:
+    """The same training, begun where another one is, for so many steps more."""
     begun = int(load_file(state)["step"])
     config.folder.mkdir(parents=True, exist_ok=True)
     if not (config.folder / "state.safetensors").exists():
         shutil.copy(state, config.folder / "state.safetensors")
-    return replace(config, training=replace(config.training, steps=begun + config.training.steps, cooldown=0.0))
+    return replace(config, training=replace(config.training, steps=begun + steps))
+
+
+def _judging(options: Options, weights: Path) -> dict[str, float]:
+    """What an arm thinks of poses that the prior made: their percentile, and the share that it does not call broken."""
+    if options.judged is None:
+        return {}
+    scores = []
+    for specimen in read_specimens(options.judged):
+        space = PoseSpace.build(creature(specimen.plan, specimen.seed), weights=weights)
+        scores.append(space.score(torch.as_tensor(specimen.bends)))
+    percentile, plausible = (torch.cat([getattr(score, name) for score in scores]) for name in ("percentile", "plausible"))
+    return {"distilled percentile": float(percentile.mean()), "distilled plausible": float(plausible.float().mean())}
 
 
 def main(options: Options) -> None:
@@ -73,10 +89,10 @@ def main(options: Options) -> None:
             space = PoseSpace.build(rig, weights=weights)
             made = space.sample(options.poses, seed=1, repair=False)
             rows.append(quality(space, Case("control", plan, rig, real[plan]), made) | noticing(space, real[plan]))
-        keys = list(rows[0])
+        means = {key: float(np.mean([row[key] for row in rows])) for key in rows[0]} | _judging(options, weights)
         if number == 0:
-            print("| | " + " | ".join(keys) + " |\n" + "|---" * (len(keys) + 1) + "|")
-        print(f"| {arm} | " + " | ".join(f"{np.mean([row[key] for row in rows]):.2f}" for key in keys) + " |", flush=True)
+            print("| | " + " | ".join(means) + " |\n" + "|---" * (len(means) + 1) + "|")
+        print(f"| {arm} | " + " | ".join(f"{value:.2f}" for value in means.values()) + " |", flush=True)
 
 
 if __name__ == "__main__":

@@ -249,17 +249,14 @@ def _permuted(space: PoseSpace) -> PoseSpace:
                    judge=replace(space.judge, denoiser=denoiser), solver=replace(space.solver, denoiser=denoiser))  # fmt: skip
 
 
-def table(rows: list[dict[str, float | str]]) -> str:
-    """Markdown: a row for every number, a column for every group, means over rigs."""
-    groups = list(dict.fromkeys(str(row["group"]) for row in rows))
+def table(rows: list[dict[str, float | str]], by: str) -> str:
+    """Markdown: a row for every number, a column for every group or rig, means over what is in it."""
+    columns = list(dict.fromkeys(str(row[by]) for row in rows))
     keys = [key for key in dict.fromkeys(key for row in rows for key in row) if key not in ("group", "rig")]
-    lines = ["| | " + " | ".join(groups) + " |", "|---" * (len(groups) + 1) + "|"]
+    lines = ["| | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
     for key in keys:
-        cells = []
-        for group in groups:
-            values = [float(row[key]) for row in rows if row["group"] == group and key in row]
-            cells.append(f"{np.mean(values):.3g}" if values else "")
-        lines.append(f"| {key} | " + " | ".join(cells) + " |")
+        found = [[float(row[key]) for row in rows if row[by] == column and key in row] for column in columns]
+        lines.append(f"| {key} | " + " | ".join(f"{np.mean(values):.3g}" if values else "" for values in found) + " |")
     return "\n".join(lines)
 
 
@@ -271,7 +268,7 @@ def main(options: Options) -> None:
         print(f"{case.group}: {case.name} done", flush=True)
         if options.rows:
             options.rows.write_text(json.dumps(rows, indent=1))
-    print(table(rows))
+    print(table(rows, "group"), table(rows, "rig"), sep="\n\n")
 
 
 if __name__ == "__main__":
