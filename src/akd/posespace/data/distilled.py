@@ -29,6 +29,7 @@ FIRST_SEED = 2_000
 """Individuals from here on: none that choreographies were drawn for, none that is held out."""
 
 
+
 def distil_poses(
     folder: Path, prior: VideoPrior, count: int, each: int = 75,
     report: Callable[[int, int], None] = lambda done, count: None,
@@ -65,7 +66,9 @@ def _moments(prior: VideoPrior, rig: Rig, sentence: str, seed: int, each: int) -
 
 
 def _deeds(rig: Rig, seed: int) -> tuple[str, str]:
-    """In words, a gait and an action by chance."""
+    """In words, a gait and an action by chance; who stands still strikes one pose only."""
     rng = np.random.default_rng((seed, *rig.name.encode()))
-    gait, action = (VERBS[str(rng.choice(choices(rig)))].say[0] for choices in (gaits_for, actions_for))
-    return gait, action
+    gait, action = str(rng.choice(gaits_for(rig))), "idle"
+    while action == "idle":
+        action = str(rng.choice(actions_for(rig)))
+    return VERBS[gait].say[0], VERBS[action].say[0]
