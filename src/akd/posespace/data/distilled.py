@@ -29,7 +29,6 @@ FIRST_SEED = 2_000
 """Individuals from here on: none that choreographies were drawn for, none that is held out."""
 
 
-
 def distil_poses(
     folder: Path, prior: VideoPrior, count: int, each: int = 75,
     report: Callable[[int, int], None] = lambda done, count: None,
