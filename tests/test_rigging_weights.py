@@ -120,6 +120,32 @@ def test_a_leaf_ends_where_its_flesh_does() -> None:
     assert flesh_ends(ARM, surface)[1, 0] == pytest.approx(4.0, abs=0.1)
 
 
+def test_a_skull_goes_on_beyond_ears() -> None:
+    """Where all children branch off, the bone goes on through the flesh; without that the muzzle would follow the ears."""
+    places = np.array([(0.1, 0, 0), (2, 0, 0), (2.1, 0.25, -0.1), (2.1, 0.25, 0.1)])
+    skeleton = Skeleton.from_joints(("neck", "head", "left ear", "right ear"), np.array([-1, 0, 1, 1]), places)
+    bones = bones_of(skeleton, flesh_ends(skeleton, weld(mesh_of(*tube()))), branching=0.4)
+    np.testing.assert_allclose(bones.tail[bones.joint == 1].max(0), (4.0, 0.1, 0.04), atol=0.1)
+    assert bones_of(skeleton, places, branching=1.0).joint.tolist().count(1) == 2
+
+
+def test_a_bone_does_not_end_in_the_flesh_of_another() -> None:
+    places = np.array([(0.1, 0, 0), (1, 0, 0), (2.5, 0, 0), (3.9, 0, 0)])
+    skeleton = Skeleton.from_joints(("root", "bud", "limb", "hand"), np.array([-1, 0, 0, 2]), places)
+    bud = flesh_ends(skeleton, weld(mesh_of(*tube())))[1]
+    assert bud[0] < 2.2
+
+
+def test_ends_of_mirrored_limbs_are_mirrored() -> None:
+    points, faces = tube()
+    points = points @ np.linalg.qr(np.random.default_rng(3).normal(size=(3, 3)))[0]
+    skeleton = chain(*(points[:12].mean(0), points[200:212].mean(0) + 0.05))
+    mirror = np.array([1.0, 1.0, -1.0])
+    ends = flesh_ends(skeleton, weld(mesh_of(points, faces)))
+    other = flesh_ends(chain(*(skeleton.positions * mirror)), weld(mesh_of(points * mirror, faces[:, ::-1].copy())))
+    np.testing.assert_allclose(other, ends * mirror, atol=1e-3)
+
+
 def test_distance_to_bones_is_the_distance_to_the_nearest_of_many_samples() -> None:
     bones = bones_of(chain((0, 0, 0), (1, 2, 0), (1, 2, 3)), np.full((3, 3), 4.0))
     points = np.random.default_rng(0).normal(size=(50, 3)) * 3

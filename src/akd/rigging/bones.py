@@ -13,7 +13,7 @@ STRAIGHT_ON = 0.7
 
 @dataclass(frozen=True, eq=False)
 class Bones:
-    """Segments, each moved by one joint. A joint has one to every child, or one to where its flesh ends."""
+    """Segments, each moved by one joint, to its children or to where its flesh ends."""
 
     joint: Int[np.ndarray, " bone"]
     head: Float[np.ndarray, "bone 3"]
@@ -24,18 +24,31 @@ class Bones:
 def bones_of(skeleton: Skeleton, tips: Float[np.ndarray, "joint 3"], *, branching: float = 1.0) -> Bones:
     """A segment from every joint to each of its children; joints without children reach to their place in ``tips``.
 
-    Where several children branch off, only the one that goes straight on is reached; segments to the others go the share
-    ``branching`` of the way: flesh near a shoulder is the arm's, not the spine's, but a forearm ends at the wrist, thumb or not.
+    With ``branching`` below one, only the child that goes straight on is reached; segments to the others go that share of the
+    way: flesh near a shoulder is the arm's, not the spine's, but a forearm ends at the wrist, thumb or not. Where no child goes
+    straight on, the joint reaches to its place in ``tips`` too: a skull goes on beyond ears and jaw.
     """
-    children = np.flatnonzero(skeleton.parents >= 0)
-    leaves = np.setdiff1d(np.arange(skeleton.joint_count), skeleton.parents)
-    joint = np.concatenate((skeleton.parents[children], leaves))
-    head, tail = skeleton.positions[joint], np.concatenate((skeleton.positions[children], tips[leaves]))
-    reach = np.concatenate((np.where(_goes_on(skeleton)[children], 1.0, branching), np.ones(len(leaves))))
-    return Bones(joint, head, head + reach[:, None] * (tail - head), skeleton.joint_count)
+    children, on = np.flatnonzero(skeleton.parents >= 0), goes_on(skeleton)
+    ending = np.flatnonzero(bones_end(skeleton) if branching < 1 else _leaves(skeleton))
+    reach = np.where(on[children], 1.0, branching)
+    if branching < 1 and 0 in ending:  # the middle of its children stands for all of them
+        reach[skeleton.parents[children] == 0] = 0
+    children, reach = children[reach > 0], reach[reach > 0]
+    joint = np.concatenate((skeleton.parents[children], ending))
+    head, tail = skeleton.positions[joint], np.concatenate((skeleton.positions[children], tips[ending]))
+    return Bones(joint, head, head + np.append(reach, np.ones(len(ending)))[:, None] * (tail - head), skeleton.joint_count)
 
 
-def _goes_on(skeleton: Skeleton) -> Bool[np.ndarray, " joint"]:
+def bones_end(skeleton: Skeleton) -> Bool[np.ndarray, " joint"]:
+    """Which joints have a bone that no child continues? Leaves, and those whose children all branch off."""
+    return ~np.isin(np.arange(skeleton.joint_count), skeleton.parents[goes_on(skeleton)])
+
+
+def _leaves(skeleton: Skeleton) -> Bool[np.ndarray, " joint"]:
+    return ~np.isin(np.arange(skeleton.joint_count), skeleton.parents)
+
+
+def goes_on(skeleton: Skeleton) -> Bool[np.ndarray, " joint"]:
     """Is a joint the one that continues its parent's bone? An only child is; else the straightest one, if it is straight; and
     of the root's the one that carries most joints, which is the spine."""
     carried = np.ones(skeleton.joint_count)

@@ -61,10 +61,11 @@ class Surface:
 
     @cached_property
     def normals(self) -> Float[np.ndarray, "point 3"]:
-        """Unit normals of the points; zero where faces cancel out."""
+        """Unit normals of the points; zero where faces cancel out. All faces count alike: large ones are no better guides."""
         out = np.zeros_like(self.points)
+        each = self.outwards / np.maximum(np.linalg.norm(self.outwards, axis=1, keepdims=True), 1e-300)
         for corner in range(3):
-            np.add.at(out, self.faces[:, corner], self.outwards)
+            np.add.at(out, self.faces[:, corner], each)
         return out / np.maximum(np.linalg.norm(out, axis=1, keepdims=True), 1e-300)
 
     def only(self, pieces: Bool[np.ndarray, " piece"]) -> "Surface":
