@@ -97,7 +97,7 @@ def strongest(weights: Float[np.ndarray, "vertex joint"], k: int) -> Float[np.nd
 def faded(weights: Float[np.ndarray, "vertex joint"]) -> Float[np.ndarray, "vertex joint"]:
     """Weights without the long tail of warmth that every bone sends everywhere; the strongest of a row always stays."""
     low, high = FADING
-    left = weights * np.clip((weights - low) / (high - low), 0, 1)
+    left = np.clip((weights - low) / (high - low), 0, 1) * np.maximum(weights, high)
     return np.where(weights >= weights.max(1, keepdims=True), weights, left)
 
 
