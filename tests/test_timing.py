@@ -82,7 +82,9 @@ def test_tempo_suits_the_gait(froude: float, leaning: float, becomes: float) -> 
     assert result.curves.period * float(result.speed) == pytest.approx(curves.period * float(dance.speed), rel=1e-4)
 
 
-@pytest.mark.parametrize(("lag", "froude", "becomes"), [(0.0, 0.3, 0.3), (0.125, 0.3, 0.65), (0.125, 0.03, 0.03)])
+@pytest.mark.parametrize(
+    ("lag", "froude", "becomes"), [(0.0, 0.3, 0.3), (0.125, 0.8, 1.5), (0.125, 0.3, 0.3 * TEMPO**2), (0.125, 0.03, 0.03)]
+)
 def test_gallops_are_fast_and_hops_of_any_speed(lag: float, froude: float, becomes: float) -> None:
     dance, _ = dancing(DOG, lag)
     dance.speed.fill_(at_froude(DOG, froude))

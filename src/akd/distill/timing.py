@@ -28,8 +28,9 @@ from akd.skeleton import Limb, Posed, forward_kinematics
 
 RUNS_ABOVE = 0.5
 """Froude number above which animals run …"""
-WALKS_AT, RUNS_AT = 0.4, 0.65
-"""A walk is slowed down to the first, a run quickened to the second, if it is beyond …"""
+WALKS_AT, RUNS_AT, GALLOPS_AT = 0.4, 0.65, 1.5
+"""A walk is slowed down to the first, a run quickened to the second and a gallop to the third, if it is beyond (animals change
+from trot to gallop at 2 to 3, Alexander and Jayes 1983) …"""
 TEMPO = 1.5
 """… but by no more than this factor."""
 THROWN_ABOVE = 0.04
@@ -69,7 +70,8 @@ def suited(rig: Rig, dance: Dance) -> Dance:
     slow = number < (STROLLS_ABOVE if dance.in_turn else THROWN_ABOVE)
     if not isinstance(dance.curves, Fourier) or slow or float(dance.lag) == 0.0:
         return dance
-    wanted = max(number, RUNS_AT) if _runs(dance, number) else min(number, WALKS_AT)
+    least = RUNS_AT if dance.in_turn else GALLOPS_AT
+    wanted = max(number, least) if _runs(dance, number) else min(number, WALKS_AT)
     factor = min(max((wanted / number) ** 0.5, 1 / TEMPO), TEMPO)
     return dance if factor == 1.0 else dance.quicker(factor)
 
