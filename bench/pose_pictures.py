@@ -1,6 +1,7 @@
 """The pictures of docs/posespace.md: samples of artists' rigs and of creatures, a drag by inverse kinematics, a walk.
 
 python -m bench.pose_pictures --out docs/posespace
+python -m bench.pose_pictures --out docs/posespace --distilled runs/posespace/poses/distilled
 """
 
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from akd.files.video import contact_sheet, to_bytes
 from akd.motion import Motion
 from akd.pose import Pose
 from akd.posespace.bends import bends_pose
-from akd.posespace.data.specimens import FIRST_HELD_OUT_SEED
+from akd.posespace.data.specimens import FIRST_HELD_OUT_SEED, read_specimens
 from akd.posespace.solving import Handle
 from akd.posespace.space import PoseSpace
 from akd.posespace.weights import SHIPPED
@@ -28,6 +29,8 @@ MAN = "cesium_man/CesiumMan.glb"
 ARTISTS = (FOX, "q_wolf/Wolf.glb", "q_spider/Spider.glb", "q_trex/Trex.glb", MAN, "q_knight/KnightCharacter.glb")
 CREATURES = ("bear", "ostrich", "horse")
 """Two plans that training never saw, and a new individual of a known one."""
+DISTILLED = ("dog", "horse", "elephant", "tyrannosaur")
+"""Plans whose distilled poses are shown."""
 COLORS = 200
 """Of the palette that pictures are saved with."""
 POSES, COLUMNS = 16, 8
@@ -44,6 +47,8 @@ class Options:
     size: int = 110
     """Of a single pose [px]."""
     seed: int = 1
+    distilled: Path | None = None
+    """Folder of poses that the video prior made: they are drawn instead."""
 
 
 def samples(rigs: list[Rig], options: Options) -> list[torch.Tensor]:
@@ -83,6 +88,17 @@ def walk(rig: Rig, options: Options) -> list[torch.Tensor]:
     return found
 
 
+def second_source(folder: Path, options: Options) -> list[torch.Tensor]:
+    """What some of the distilled creatures do, sixteen moments of each."""
+    found = []
+    for specimen in read_specimens(folder):
+        if specimen.plan in DISTILLED:
+            rig = creature(specimen.plan, specimen.seed)
+            chosen = torch.as_tensor(specimen.bends[:: len(specimen.bends) // POSES][:POSES])
+            found += pictures(rig, bends_pose(chosen, torch.as_tensor(rig.skeleton.positions[0], dtype=chosen.dtype)), options)
+    return found
+
+
 def pictures(rig: Rig, pose: Pose, options: Options) -> list[torch.Tensor]:
     """One picture of every pose, the camera on each of them."""
     settings = PreviewSettings(width=options.size, height=options.size, follow=0.0)
@@ -103,6 +119,9 @@ def _batch(poses: list[Pose]) -> Pose:
 
 
 def main(options: Options) -> None:
+    if options.distilled is not None:
+        save(options.out / "distilled.png", second_source(options.distilled, options))
+        return
     rigs = {name: load_rig(options.assets / name) for name in ARTISTS}
     reach, step = drag(rigs[MAN], options, "arm", (0.5, 0.9, 0.2)), drag(rigs[FOX], options, "leg", (0.6, 0.45, 0.0))
     save(options.out / "drag.png", reach + step)
