@@ -42,6 +42,8 @@ BROAD, THIN = 0.4, 0.35
 """A spread wing is broader than this share of its length, and thinner than this share of its breadth."""
 FOLDED = 0.7
 """A folded wing points backwards by this share of its length; arms at rest hang, or are held aside or in front."""
+JOINED = np.array([0.25, 0.5, 0.75])[:, None, None]
+"""Where flesh must be on the way from a place to the line of its limb."""
 
 FLIP = np.array([1.0, 1.0, -1.0])
 
@@ -181,7 +183,10 @@ def _neck(depth: Float[np.ndarray, " place"], shoulders: int) -> int:
 
 
 def _with_wings(pairs: list[Pair], trunk: Float[np.ndarray, "place 3"], volume: Volume) -> list[Pair]:
-    """Arms whose flesh is broad and thin are wings, and so are those that lie along the body with their tips behind."""
+    """Arms whose flesh is broad and thin are wings, and so are those that lie along the body with their tips behind.
+
+    A limb's flesh is what is nearest to its line and joined to it by flesh all the way: ears above an arm are not its.
+    """
     lines = [*(pair.points for pair in pairs), trunk]
     owner = np.repeat(np.arange(len(lines)), [len(line) for line in lines])
     right = volume.centers[volume.centers[:, 2] > 0]
@@ -191,6 +196,7 @@ def _with_wings(pairs: list[Pair], trunk: Float[np.ndarray, "place 3"], volume: 
     for i, pair in enumerate(pairs):
         root, way = pair.points[0], pair.points[-1] - pair.points[0]
         own = (owner[place] == i) & ((right - root) @ way > 0.2 * (way @ way))  # what is nearer to the root may be the trunk's
+        own[own] = volume.holds((right[own] - JOINED * aside[own]).reshape(-1, 3), 1.0).reshape(len(JOINED), -1).all(0)
         if not pair.is_leg and own.sum() > 8:
             spread = np.linalg.svd(aside[own] - aside[own].mean(0), compute_uv=False)
             breadth, thickness, _ = spread * np.sqrt(12 / own.sum())  # sides of a box that is spread as much
