@@ -28,7 +28,7 @@ from akd.skeleton import Limb, Posed, forward_kinematics
 
 RUNS_ABOVE = 0.5
 """Froude number above which animals run …"""
-WALKS_AT, RUNS_AT, GALLOPS_AT = 0.4, 0.65, 1.5
+WALKS_AT, RUNS_AT, GALLOPS_AT = 0.4, 1.0, 1.5
 """A walk is slowed down to the first, a run quickened to the second and a gallop to the third, if it is beyond (animals change
 from trot to gallop at 2 to 3, Alexander and Jayes 1983) …"""
 TEMPO = 1.5
