@@ -70,8 +70,9 @@ def test_what_the_sentence_explains_counts_beside_speed() -> None:
     assert float(dance.leaning) == pytest.approx(2 * run / LEAN)
 
 
-@pytest.mark.parametrize(("froude", "leaning", "becomes"), [(0.3, 0.0, 0.3), (0.3, 1.0, 0.3 * TEMPO**2), (0.6, 1.0, 1.0), (0.45, 0.0, 0.4), (0.6, -0.5, 0.4),
-    (1.2, 0.0, 1.2), (2.0, -3.0, 2.0 / TEMPO**2), (0.005, 9.0, 0.005)])  # fmt: skip
+@pytest.mark.parametrize(("froude", "leaning", "becomes"), [
+    (0.3, 0.0, 0.3), (0.3, 1.0, 0.3 * TEMPO**2), (0.6, 1.0, 1.0), (0.45, 0.0, 0.4), (0.6, -0.5, 0.4), (1.2, 0.0, 1.2),
+    (2.0, -3.0, 2.0 / TEMPO**2), (0.005, 9.0, 0.005)])  # fmt: skip
 def test_tempo_suits_the_gait(froude: float, leaning: float, becomes: float) -> None:
     dance, curves = dancing(DOG)
     dance.speed.fill_(at_froude(DOG, froude))
