@@ -27,6 +27,7 @@ from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
 from akd.files.video import write_picture
 from akd.motion import Motion
+from akd.physics.aims import Aims, missed
 from akd.physics.body import Body, body_from_rig
 from akd.physics.report import sheet
 from akd.physics.search import Search
@@ -52,6 +53,8 @@ WHOLE = TrackSettings(window_iterations=0, follow_iterations=0, polish=1.0, crut
 RATES = (0.005, 0.02)
 """Learning rates that each way of clipping may choose from."""
 AIMS = "error ≤ .05, penetration ≤ .01, float ≤ .02 (walks), skating ≤ .05, jerk ≤ 1.5× the mended target's, impulse ≤ .1, ≤ 60 s"
+SECONDS = 60.0
+"""Of processor time for 49 frames."""
 COLUMNS = ("clip", "error ℓ", "penetration", "float", "skating", "slide ℓ/frame", "jerk", "impulse", "s", "misses")
 
 
@@ -129,7 +132,7 @@ class Row:
         return cls(
             clip, code, result.tracking_error, (given.penetration_max, after.penetration_max),
             (given.float_height, after.float_height), (given.skating_ratio, after.skating_ratio), (given.slide, after.slide),
-            (target.jerk, after.jerk), result.upright_impulse, seconds, tuple(misses(result, seconds)),
+            (target.jerk, after.jerk), result.upright_impulse, seconds, misses(result, seconds),
         )  # fmt: skip
 
     def __str__(self) -> str:
@@ -146,17 +149,10 @@ def _short(value: float | None) -> str:
     return f"{value:.0f}" if value >= 10 else f"{value:.3f}".rstrip("0").rstrip(".").removeprefix("0") or "0"
 
 
-def misses(result: TrackResult, seconds: float) -> list[str]:
+def misses(result: TrackResult, seconds: float) -> tuple[str, ...]:
     """The aims that a result does not reach."""
-    after = result.metrics
-    walks = (result.target_metrics.duty_factor or 0) > 0.5
-    wrong = {
-        "error": result.tracking_error > 0.05, "penetration": after.penetration_max > 0.01,
-        "float": walks and after.float_height > 0.02, "skating": (after.skating_ratio or 0) > 0.05,
-        "jerk": (after.jerk or 0) > 1.5 * (result.target_metrics.jerk or 0), "impulse": result.upright_impulse > 0.1,
-        "time": seconds > 60 * max(1, result.motion.frame_count / 49),
-    }  # fmt: skip
-    return [name for name, is_wrong in wrong.items() if is_wrong]
+    shares = Aims().shares(result.tracking_error, result.upright_impulse, result.target_metrics, result.metrics)
+    return missed(shares | {"time": seconds / (SECONDS * max(1, result.motion.frame_count / 49))})
 
 
 def fingerprint(recipe: str) -> str:

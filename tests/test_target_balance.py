@@ -10,7 +10,7 @@ from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
 from akd.measure.trace import trace
 from akd.physics.balance import _nearest, _shift
-from akd.physics.stance import close_gaps
+from akd.physics.stance import close_gaps, hold_up
 from akd.physics.target import TargetSettings, prepare
 
 G = 10.0
@@ -21,7 +21,7 @@ def standing(centre: np.ndarray, tilt: np.ndarray | None = None) -> np.ndarray:
     """The shift of a body whose centre moves like this over a square that always carries."""
     points = np.repeat(SQUARE[None], len(centre), axis=0)
     tilt = np.zeros((len(centre), 2)) if tilt is None else tilt
-    return _shift(centre, tilt, points, np.ones(points.shape[:2], bool), G, 30.0)
+    return _shift(centre, tilt, points, np.ones(points.shape[:2], bool), 0.3, G, 30.0)
 
 
 def test_what_is_over_its_feet_stays():
@@ -70,6 +70,17 @@ def test_a_walk_has_no_flight_but_a_run_has():
     assert walking[:, 0].sum() == walking[:, 1].sum() == 6
     flying = close_gaps(stands, 1 + 2 * times - G / 2 * times**2, G, 30.0)
     assert np.array_equal(flying, stands)
+
+
+def test_feet_are_there_in_time_for_a_body_that_would_tip_for_a_moment_only():
+    stands = np.zeros((20, 2), bool)
+    stands[:10, 0], stands[10:, 1], stands[:8, 1] = True, True, True
+    briefly = np.isin(np.arange(20), (8, 9))
+    held = hold_up(stands, briefly, 30.0)
+    assert held[8].all()
+    assert held[9].all()
+    assert (held | briefly[:, None] == stands | briefly[:, None]).all()
+    assert (hold_up(stands, np.arange(20) > 5, 30.0) == stands).all()
 
 
 @pytest.mark.parametrize("plan", ["dog", "human"])

@@ -29,7 +29,7 @@ from akd.pose import Pose
 from akd.rig import Rig
 from akd.skeleton import forward_kinematics
 
-QUICK = TrackSettings(window_iterations=8, whole_iterations=3, crutch=False)
+QUICK = TrackSettings(window_iterations=8, whole_iterations=3, crutch=False, attempts=1)
 
 
 @pytest.fixture(scope="module")
@@ -200,6 +200,8 @@ def test_progress_is_told(dog):
 def test_bad_settings_and_rigs_end_in_a_sentence(dog):
     with pytest.raises(AkdError, match="at least 1"):
         TrackSettings(window=0)
+    with pytest.raises(AkdError, match="attempts must be at least 1, not 0"):
+        TrackSettings(attempts=0)
     with pytest.raises(AkdError, match="follow_iterations to 0"):
         TrackSettings(every="substep")
     rig, motion = dog

@@ -16,11 +16,13 @@ from akd.creatures.kinematics import Turns, Vectors, skinned, stage_turns
 from akd.creatures.puppet import Puppet
 from akd.measure.contact import CONTACT_HEIGHT, Feet
 from akd.physics.body import Body
+from akd.physics.footlock import typical_leg
 
 LEAST = 0.05
 """What a shift costs against the same distance of the pressure from the support: so much of a fault is left, not mended."""
 FURTHEST = 0.3
-"""No body is shifted further than this: one that would have to be cannot keep its balance, and its legs would not reach [ℓ]."""
+"""No body is shifted further than this share of the length of its legs: one that would have to be cannot keep its balance, and
+its legs would not reach."""
 INSET = 0.3
 """Feet press on the ground within their outline, drawn in by this share toward their middle."""
 ROUNDS, SEARCHES = 100, 20
@@ -45,8 +47,18 @@ def sway(puppet: Puppet, body: Body, root: Vectors, turns: Turns, wanted: Feet, 
     tilt = np.gradient(_angular_momentum(body, links - centre[:, None], rotation_of_link, fps), axis=0) * fps / body.gravity
     shift = np.zeros_like(root)
     support = _support(puppet, rotation, position, wanted, stands)
-    shift[:, [0, 2]] = _shift(centre, tilt[:, [2, 0]] * (1, -1), *support, body.gravity, fps)
+    furthest = FURTHEST * typical_leg(puppet)
+    shift[:, [0, 2]] = _shift(centre, tilt[:, [2, 0]] * (1, -1), *support, furthest, body.gravity, fps)
     return shift
+
+
+def tips(puppet: Puppet, body: Body, root: Vectors, turns: Turns, feet: Feet, stands: Stands) -> Bool[np.ndarray, " frame"]:
+    """Frames in which the centre is further from the standing feet than any shift over them could mend."""
+    centre = centre_of_mass(puppet, body, root, turns)[:, [0, 2]]
+    under = feet[..., [0, 2]]
+    carries = np.where(stands.any(1, keepdims=True), stands, True)
+    nearest = _nearest(under, carries, _middle(under, carries), centre)
+    return stands.any(1) & (np.linalg.norm(nearest - centre, axis=1) > FURTHEST * typical_leg(puppet))
 
 
 def centre_of_mass(puppet: Puppet, body: Body, root: Vectors, turns: Turns) -> Vectors:
@@ -54,9 +66,7 @@ def centre_of_mass(puppet: Puppet, body: Body, root: Vectors, turns: Turns) -> V
     return (body.mass[:, None] * _link_centres(body, *stage_turns(puppet.skeleton, root, turns))).sum(1)
 
 
-def _link_centres(
-    body: Body, rotation: Turns, position: Float[np.ndarray, "frame joint 3"]
-) -> Float[np.ndarray, "frame link 3"]:
+def _link_centres(body: Body, rotation: Turns, position: Float[np.ndarray, "frame joint 3"]) -> Float[np.ndarray, "frame link 3"]:
     return position[:, body.joints] + (rotation[:, body.joints] @ body.com[:, :, None])[..., 0]
 
 
@@ -89,7 +99,9 @@ def _support(
     return np.concatenate(points, 1), np.concatenate(carries, 1)
 
 
-def _shift(centre: Vectors, tilt: Plane, points: Points, carries: Carries, gravity: float, fps: float) -> Plane:
+def _shift(
+    centre: Vectors, tilt: Plane, points: Points, carries: Carries, furthest: float, gravity: float, fps: float
+) -> Plane:  # fmt: skip
     """The least shift of the centre with which ``load (x + c) − h/g (x + c)″ + tilt = load s`` for some s in the support."""
     count = len(centre)
     bend = (np.eye(count, k=1) - 2 * np.eye(count) + np.eye(count, k=-1))[1:-1] * fps**2
@@ -103,7 +115,7 @@ def _shift(centre: Vectors, tilt: Plane, points: Points, carries: Carries, gravi
     shift, press = np.zeros_like(there), _middle(points, carries)
     for _ in range(ROUNDS):
         press = _nearest(points, carries, press, (pushes + moment @ shift) / np.maximum(load, 0.1))
-        shift = np.clip(solve @ (load * press - pushes), -FURTHEST, FURTHEST)
+        shift = np.clip(solve @ (load * press - pushes), -furthest, furthest)
     return shift
 
 

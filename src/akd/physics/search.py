@@ -8,10 +8,13 @@ Gradients of thousands of steps explode, or lead nowhere once the body has falle
    next moments. So what went wrong in one frame is mended in the next, as by an animal that looks where it goes, and
    balance is kept over clips of any length.
 3. *The whole.* All controls and the initial velocity together, by gradients, from what works already.
+
+The loss is what gradients can see of a good motion. What is kept is chosen by a judge of the motion itself, and the last two
+stages are gone through again, from where they ended, until it is content.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -36,19 +39,26 @@ VELOCITY_RATE = 0.5
 """Learning rate of the initial velocity against that of the controls, in units of √(ℓ/g)."""
 MOST_SUBSTEPS = 80
 """A simulation that comes apart is tried again with twice as many steps, up to this many per frame."""
-AHEAD, FEWEST_AHEAD, MOST_AHEAD = 0.5, 2, 5
+AHEAD, FEWEST_AHEAD, MOST_AHEAD = 0.5, 2, 8
 """How far following looks ahead, in the time √(L/g) in which legs of length L swing; in frames, not fewer nor more than these."""
 NUDGE = 1e-4
 """By how much each control is changed to see what it does [rad]."""
 EFFORT = 0.002
 """What a change of one radian costs in following, against squared distances [ℓ²]."""
+JUDGED = 3
+"""Of so many steps on the whole clip one is judged: that costs a third of a step."""
 TRIES = (1.0, 0.5, 0.25, 0.1, 0.0)
 """Shares of a Gauss–Newton step that are tried; the best is taken."""
 
 
-class Best(NamedTuple):
-    """The best whole rollout so far."""
+Judge = Callable[[Rollout], float]
+"""Says how far a whole rollout is from what tracking aims at; 0 is good enough."""
 
+
+class Best(NamedTuple):
+    """The best whole rollout so far: the nearest to the aims, and of equally near ones that of the least loss."""
+
+    shortfall: float
     loss: float
     error: float
     controls: Tensor
@@ -59,8 +69,10 @@ class Best(NamedTuple):
 class Search:
     """The unknowns, what is known of the target, and the best found so far."""
 
-    def __init__(self, body: Body, rig: Rig, target: Target, settings: TrackSettings) -> None:
-        self.body, self.settings, self.fps = body, settings, target.motion.fps
+    def __init__(
+        self, body: Body, rig: Rig, target: Target, settings: TrackSettings, judge: Judge = lambda rollout: 0.0
+    ) -> None:  # fmt: skip
+        self.body, self.settings, self.fps, self.judge = body, settings, target.motion.fps, judge
         self.leg = typical_leg(puppet(rig))
         self.physics = suited(settings.physics, self.leg, body, self.fps)
         self.pose = target.motion.pose.to(torch.float64)
@@ -78,7 +90,7 @@ class Search:
         self.controls = controls.clone().requires_grad_()
         first = self.states[0]
         self.velocity = [part.clone().requires_grad_() for part in (first.velocity, first.spin, first.rates)]
-        self.best = Best(math.inf, math.inf, self.controls.detach(), first, None)
+        self.best = Best(math.inf, math.inf, math.inf, self.controls.detach(), first, None)
         self.losses: list[float] = []
         self.notes: list[str] = list(target.notes)
 
@@ -93,7 +105,7 @@ class Search:
             next(steps, None)
             self._cool(optimiser, window, step / iterations)
             try:
-                self._whole_loss(at).backward()
+                self._whole_loss(at, is_judged=step % JUDGED == 0 or step == iterations - 1).backward()
             except AkdError as error:
                 with torch.no_grad():
                     for part, value in zip(unknowns, before, strict=True):
@@ -107,7 +119,7 @@ class Search:
 
     def follow(self, iterations: int, steps: Iterator[int]) -> None:
         """Go through the clip once, frame by frame, each time from where the simulation has arrived."""
-        ahead = min(max(round(AHEAD * self.fps * (self.leg / self.body.gravity) ** 0.5), FEWEST_AHEAD), MOST_AHEAD)
+        ahead = frames_ahead(self.leg, self.body.gravity, self.fps)
         known, state = self.controls.detach().clone(), self._starts(torch.zeros(1, dtype=torch.long)).detach()[0]
         for frame in range(self.frame_count):
             at = torch.arange(frame, min(frame + ahead, self.frame_count) + 1)
@@ -158,7 +170,7 @@ class Search:
         self.physics = replace(self.physics, upright=stiffness)
         with torch.no_grad():
             self.controls.copy_(self.best.controls)
-        self.best = self.best._replace(loss=math.inf, error=math.inf)
+        self.best = self.best._replace(shortfall=math.inf, loss=math.inf, error=math.inf)
 
     def _cool(self, optimiser: torch.optim.Adam, frames: int, done: float) -> None:
         """Begin a step: no gradients yet, and a rate that falls along a cosine; long pieces of time take smaller steps."""
@@ -176,8 +188,8 @@ class Search:
         self.physics = replace(self.physics, substeps=2 * self.physics.substeps)
         self.notes.append(f"The simulation came apart, so it takes {self.physics.substeps} steps per frame.")
 
-    def _whole_loss(self, at: Int[Tensor, "moment window"]) -> Float[Tensor, ""]:
-        """Simulate all windows side by side and compare them with the target; whole clips may become the best."""
+    def _whole_loss(self, at: Int[Tensor, "moment window"], *, is_judged: bool) -> Float[Tensor, ""]:
+        """Simulate all windows side by side and compare them with the target; whole clips that are judged may become the best."""
         start, every = self._starts(at[0]), self.settings.every
         controls = self.controls[at] if every == "frame" else self.controls[_substeps(at, self.physics.substeps)]
         rollout = simulate(self.body, start, controls, self.physics, self.fps, every=every)
@@ -185,11 +197,13 @@ class Search:
         loss = apart + self.settings.smooth * self.controls.diff(dim=0).abs().mean()
         value = float(loss.detach())
         self.losses.append(value)
-        if at.shape[1] == 1 and value < self.best.loss:
+        if at.shape[1] == 1 and is_judged:
             kept = replace(
                 rollout, states=rollout.states.detach()[:, 0], targets=rollout.targets.detach()[:, 0], exact=rollout.exact[:, 0]
             )
-            self.best = Best(value, error, self.controls.detach().clone(), start.detach()[0], kept)
+            shortfall = self.judge(kept)
+            if (shortfall, value) < self.best[:2]:
+                self.best = Best(shortfall, value, error, self.controls.detach().clone(), start.detach()[0], kept)
         return loss
 
     def _pose(self, rollout: Rollout, at: Int[Tensor, "moment window"]) -> Pose:
@@ -203,6 +217,11 @@ class Search:
             for free, part in zip(self.velocity, (known.velocity, known.spin, known.rates), strict=True)
         )
         return State(known.position, known.rotation, known.angles, velocity, spin, rates)
+
+
+def frames_ahead(leg: float, gravity: float, fps: float) -> int:
+    """How many frames following looks ahead."""
+    return min(max(round(AHEAD * fps * (leg / gravity) ** 0.5), FEWEST_AHEAD), MOST_AHEAD)
 
 
 def suited(physics: PhysicsSettings, leg: float, body: Body, fps: float) -> PhysicsSettings:

@@ -26,6 +26,8 @@ PULLED = 0.3
 """or is pulled back with at least this share of the body's speed: artists' stance feet move by a sine."""
 SHORTEST = 0.05
 """Stances shorter than this are a foot passing by, gaps shorter than this are a foot that trembles [s]."""
+MOMENT = 0.1
+"""Longest time for which feet all on one side of the body are taken for others that leave too early or land too late [s]."""
 FALLS = 0.5
 """A body without a standing foot flies if it falls with at least this share of gravity."""
 CLEARANCE = 0.045
@@ -105,10 +107,26 @@ def close_gaps(
         before, after = max(start - 1, 0), min(end, len(stands) - 1)
         if (rise[after] - rise[before]) * fps < -FALLS * gravity * (after - before):
             continue
-        middle = (start + end) // 2 if start > 0 and end < len(stands) else start if start == 0 else end
-        out[start:middle] |= stands[before]
-        out[middle:end] |= stands[after]
+        _bridge(out, stands, start, end)
     return out
+
+
+def hold_up(
+    stands: Bool[np.ndarray, "frame foot"], tips: Bool[np.ndarray, " frame"], fps: float
+) -> Bool[np.ndarray, "frame foot"]:
+    """The same stances, longer where for a moment the body ``tips`` over the only feet that stand: none tips so briefly."""
+    out = stands.copy()
+    for start, end in stretches(tips):
+        if end - start <= round(MOMENT * fps) and start > 0 and end < len(stands):
+            _bridge(out, stands, start, end)
+    return out
+
+
+def _bridge(out: Stance, stands: Stance, start: int, end: int) -> None:
+    """Those that stood before stay for half of this time, and those that stand after it are there for the other half."""
+    middle = (start + end) // 2 if start > 0 and end < len(stands) else start if start == 0 else end
+    out[start:middle] |= stands[max(start - 1, 0)]
+    out[middle:end] |= stands[min(end, len(stands) - 1)]
 
 
 def stretches(mask: Bool[np.ndarray, " frame"]) -> list[tuple[int, int]]:
@@ -117,9 +135,7 @@ def stretches(mask: Bool[np.ndarray, " frame"]) -> list[tuple[int, int]]:
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
-def planted(
-    feet: Feet, stands: Bool[np.ndarray, "frame foot"], rolled: Feet | None = None, clearance: float = CLEARANCE
-) -> Feet:
+def planted(feet: Feet, stands: Bool[np.ndarray, "frame foot"], rolled: Feet | None = None, clearance: float = CLEARANCE) -> Feet:
     """The paths of feet that stay where they stand.
 
     A standing foot is held at the middle of its drift and at y = 0, or goes only as it is ``rolled`` over the ground.

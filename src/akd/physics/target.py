@@ -21,12 +21,12 @@ from akd.measure.smoothness import in_heading_frame, yaw
 from akd.measure.trace import trace
 from akd.measure.treadmill import STANDING
 from akd.motion import Motion, close_loop, from_joint_quaternions, from_stage_rotations, joint_quaternions, repeat
-from akd.physics.balance import centre_of_mass, sway
+from akd.physics.balance import centre_of_mass, sway, tips
 from akd.physics.body import EARTH, body_from_rig
 from akd.physics.flight import falling_freely, rise
 from akd.physics.footlock import feet_of, overstretch, reach, within_reach
 from akd.physics.roll import calmed, rolled
-from akd.physics.stance import Seen, Stance, close_gaps, find_stance, foot_levels, ground_line, implied_velocity, planted
+from akd.physics.stance import Seen, Stance, close_gaps, find_stance, foot_levels, ground_line, hold_up, implied_velocity, planted
 from akd.pose import Pose
 from akd.rig import Rig
 from akd.rotations import (
@@ -48,6 +48,10 @@ SLACK = 0.02
 """For a leg that is too short by less than this the body rather sinks than lets the foot go [ℓ]."""
 BALANCING = 2
 """Times that the body is shifted: legs stay behind with their feet, so one shift is not quite enough."""
+CROUCH = 0.06
+"""By how much the body may sink so that its legs reach their feet after a shift [ℓ],"""
+SHARES = (1.0, 0.75, 0.5, 0.25)
+"""and the shares of the shift that are tried."""
 HIGH, HIGHER = 0.05, 0.012
 """Swinging feet of a target for physics are carried at least this high, and by so much more for every ℓ/s that the body goes: a
 simulated foot is a little late and low, and in a run more so [ℓ, s]."""
@@ -152,6 +156,9 @@ def _prepared(rig: Rig, motion: Motion, settings: TargetSettings, stance: Stance
         if stance is None:
             stands = find_stance(walk.feet, walk.seen, walk.velocity, fps)
             stands = close_gaps(stands, root[:, 1], EARTH / rig.leg_metres, fps)
+            if settings.lock and settings.balance:
+                tipping = tips(strings, body_from_rig(rig), root, turns, walk.feet, stands)
+                stands = hold_up(stands, tipping, fps)
             stands = _within_legs(strings, root, turns, stands) if settings.lock else stands
         else:
             stands = stance
@@ -232,10 +239,23 @@ def _locked(
             height = centre_of_mass(strings, body, root, bent)[:, 1]
             most = np.where(stands, -overstretch(strings, root, turns, wanted), np.inf).min(1)
             root = root + rise(height, falling_freely(stands), most, body.gravity, fps)[:, None] * UP
-            root = root + sway(strings, body, root, bent, wanted, stands, fps)
+            shift = sway(strings, body, root, bent, wanted, stands, fps)
+            root = root + _bearable(strings, root, turns, wanted, stands, shift, fps) * shift
         low = root - _sinking(overstretch(strings, root, turns, wanted), stands, fps)[:, None] * UP
         bent = reach(strings, low, turns, within_reach(strings, low, turns, wanted))
     return low, bent, float(np.linalg.norm((root - given)[:, [0, 2]], axis=1).max())
+
+
+def _bearable(
+    strings: Puppet, root: Vectors, turns: Turns, wanted: Feet, stands: Bool[np.ndarray, "frame foot"], shift: Vectors, fps: float
+) -> float:  # fmt: skip
+    """The largest share of a shift for which legs are long enough: a body that crouches to be over its feet cannot lift them."""
+
+    def sinks(share: float) -> float:
+        return float(_sinking(overstretch(strings, root + share * shift, turns, wanted), stands, fps).max())
+
+    most = sinks(0.0) + CROUCH
+    return next((share for share in SHARES if sinks(share) <= most), 0.0)
 
 
 def _sinking(

@@ -9,16 +9,19 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
-from akd.measure.evaluate import evaluate
+from akd.creatures.puppet import puppet
+from akd.measure.evaluate import evaluate, evaluate_trace
 from akd.measure.evaluation import Evaluation
 from akd.measure.trace import trace
 from akd.measure.tracking import coordinate_error, joint_error, mechanical_work, upright_impulse
 from akd.motion import Motion, from_joint_quaternions, joint_quaternions, repeat, resample
+from akd.physics.aims import Judge
 from akd.physics.body import Body, body_from_rig
 from akd.physics.effort import joint_torques, support_torques
-from akd.physics.search import MOST_AHEAD, Search
+from akd.physics.footlock import typical_leg
+from akd.physics.search import Search, frames_ahead
 from akd.physics.settings import PhysicsSettings
-from akd.physics.state import State, pose_of
+from akd.physics.state import State
 from akd.physics.target import Target, prepare
 from akd.physics.track_settings import TrackSettings
 from akd.rig import Rig
@@ -29,6 +32,8 @@ FAILED = 0.15
 """A whole clip tracked worse than this has fallen over or lost its way [ℓ]."""
 QUICK = 3.0
 """Controls there must be in √(ℓ/g): spiders and ants fall in a frame, so what they follow is sampled more finely."""
+BEYOND = 5
+"""Frames that are simulated beyond the end of a loop, or as many as following looks ahead."""
 CRUTCH = 1.0
 """The upright torque with which it is then tried again [m g ℓ/rad]."""
 
@@ -86,17 +91,19 @@ def track(
     # Mended at the rate of the controls: between two frames, too, feet stand.
     finer = prepare(rig, resample(motion, fine * motion.fps) if fine > 1 else motion, settings.target)
     target = replace(finer, motion=Motion(finer.motion.pose[::fine], motion.fps), stance=finer.stance[::fine])
-    search = Search(body, rig, going_on(rig, finer, MOST_AHEAD) if settings.follow_iterations else finer, settings)
+    judge = Judge(rig, body, target.motion, finer.motion.pose.angles, settings.aims)
+    beyond = max(BEYOND, frames_ahead(typical_leg(puppet(rig)), body.gravity, finer.motion.fps))
+    search = Search(body, rig, going_on(rig, finer, beyond) if settings.follow_iterations else finer, settings, judge)
     steps = iter(watch(*_iterations(search, settings)))
     search.windows(settings.window, settings.window_iterations, steps)
-    _follow_and_polish(search, settings, steps)
+    _attempt(search, settings, steps)
     if settings.crutch and search.best.error > FAILED and search.physics.upright == 0:
         search.notes.append(f"Without help the body fell ({search.best.error:.2f} ℓ off), so a virtual torque keeps it upright.")
         search.use_crutch(CRUTCH)
-        _follow_and_polish(search, settings, steps)
+        _attempt(search, settings, steps)
     for _ in steps:
         pass  # those that were not needed
-    return _result(rig, motion, target, search, fine, time.perf_counter() - begun, from_file)
+    return _result(motion, target, search, judge, time.perf_counter() - begun, from_file)
 
 
 def going_on(rig: Rig, target: Target, frames: int) -> Target:
@@ -111,15 +118,19 @@ def going_on(rig: Rig, target: Target, frames: int) -> Target:
     return replace(target, motion=motion, stance=np.concatenate((target.stance, target.stance[1:]))[:count])
 
 
-def _follow_and_polish(search: Search, settings: TrackSettings, steps: Iterator[int]) -> None:
-    if settings.follow_iterations:
-        search.follow(settings.follow_iterations, steps)
-    search.windows(search.frame_count, settings.whole_iterations, steps)
+def _attempt(search: Search, settings: TrackSettings, steps: Iterator[int]) -> None:
+    """Follow the clip and improve it as a whole, and go on if it has not fallen, but is not good enough."""
+    for _ in range(settings.attempts):
+        if settings.follow_iterations:
+            search.follow(settings.follow_iterations, steps)
+        search.windows(search.frame_count, settings.whole_iterations, steps)
+        if search.best.shortfall == 0 or search.best.error > FAILED:
+            return
 
 
 def _iterations(search: Search, settings: TrackSettings) -> tuple[range, int]:
     """As many as there may be."""
-    tries = 1 + (settings.crutch and search.physics.upright == 0)
+    tries = settings.attempts * (1 + (settings.crutch and search.physics.upright == 0))
     count = settings.window_iterations + tries * (settings.follow_iterations * search.frame_count + settings.whole_iterations)
     return range(count), count
 
@@ -130,15 +141,13 @@ def _turn_error(rig: Rig, simulated: Motion, target: Motion) -> float:
 
 
 def _result(
-    rig: Rig, motion: Motion, target: Target, search: Search, fine: int, seconds: float, from_file: bool
+    motion: Motion, target: Target, search: Search, judge: Judge, seconds: float, from_file: bool
 ) -> TrackResult:  # fmt: skip
-    best, body = search.best, search.body
+    best, body, rig = search.best, search.body, judge.rig
     assert best.rollout is not None
-    frames = fine * (motion.frame_count - 1)
-    rollout, beyond = best.rollout.until(frames), search.frame_count - frames
-    pose = pose_of(body, rollout.frames, search.pose.angles[: frames + 1])[::fine].to(torch.float32)
-    simulated = Motion(pose, motion.fps)
-    seen, wanted = trace(rig, simulated), trace(rig, target.motion)
+    rollout, beyond = best.rollout.until(judge.moments), search.frame_count - judge.moments
+    simulated = judge.motion(best.rollout)
+    seen, wanted = trace(rig, simulated), judge.wanted
     torques, upright = ((part(rollout) / body.gravity).numpy() for part in (joint_torques, support_torques))
     speeds = rollout.states.rates[1:].flatten(1).numpy()
     return TrackResult(
@@ -150,7 +159,6 @@ def _result(
         coordinate_error=coordinate_error(seen.coordinates, wanted.coordinates),
         upright_impulse=upright_impulse(upright, 1.0),
         work=mechanical_work(torques.reshape(len(torques), -1), speeds, 1 / (search.fps * search.physics.substeps), 1.0),
-        source_metrics=evaluate(rig, motion, from_file=from_file),
-        target_metrics=evaluate(rig, target.motion, from_file=False),
-        metrics=evaluate(rig, simulated, from_file=False), seconds=seconds, notes=tuple(search.notes),
+        source_metrics=evaluate(rig, motion, from_file=from_file), target_metrics=judge.target_metrics,
+        metrics=evaluate_trace(rig, seen, from_file=False), seconds=seconds, notes=tuple(search.notes),
     )  # fmt: skip

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from akd.errors import AkdError
+from akd.physics.aims import Aims
 from akd.physics.settings import PhysicsSettings
 from akd.physics.target import TargetSettings
 
@@ -40,6 +41,10 @@ class TrackSettings:
     """λ3: weight of the change of controls from one to the next."""
     every: Literal["frame", "substep"] = "frame"
     """Are there controls at every frame, with straight lines between, or at every substep as in the paper?"""
+    attempts: int = 4
+    """Times that a clip is followed and improved as a whole, at most: no more once it has reached the aims."""
+    aims: Aims | None = field(default_factory=Aims)
+    """By what the best is chosen; None: by the loss alone."""
     crutch: bool = True
     """Try once more with the virtual upright torque if the body falls without it."""
     target: TargetSettings = field(default_factory=TargetSettings)
@@ -48,17 +53,16 @@ class TrackSettings:
     """A firm ground, so that feet do not sink in where they land; and a clip that suits a sum over all bones."""
 
     def __post_init__(self) -> None:
-        if self.window < 1 or self.whole_iterations < 1:
-            raise AkdError(
-                f"Windows of {self.window} frames and {self.whole_iterations} whole_iterations must both be at least 1."
-            )
+        for name in ("window", "whole_iterations", "attempts"):
+            if getattr(self, name) < 1:
+                raise AkdError(f"{name} must be at least 1, not {getattr(self, name)}.")
         if self.every == "substep" and self.follow_iterations:
             raise AkdError("Controls at every substep are found for the whole clip at once: set follow_iterations to 0.")
 
 
 PAPER = TrackSettings(
     window_iterations=0, follow_iterations=0, whole_iterations=200, rate=0.01, polish=1.0, cooling=1.0, feet=0.0, pace=0.0,
-    stand=0.0, clear=0.0, every="substep", crutch=False, target=TargetSettings(lock=False),
+    stand=0.0, clear=0.0, every="substep", attempts=1, aims=None, crutch=False, target=TargetSettings(lock=False),
     physics=PhysicsSettings(substeps=100, upright=1.0),
 )  # fmt: skip
 """AKD's own way: the whole clip from the start, controls at every substep, a virtual torque, no foot locking."""
