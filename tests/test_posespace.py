@@ -226,6 +226,14 @@ def test_training_goes_on_where_it_stopped(tmp_path):
         assert torch.equal(a, b)
 
 
+def test_a_network_without_the_graph_can_be_trained_and_stored(tmp_path):
+    write_specimens(tmp_path / "poses" / "creatures", range(1), ("chick",))
+    short = TrainingConfig(steps=1, learning_rate=1e-3, save_every=1)
+    network = train_posespace(PoseTraining(tmp_path, short, rigs=1, poses_each=2, graph=False))
+    save_weights(network, tmp_path / "control.safetensors", {})
+    assert not load_network(tmp_path / "control.safetensors").config.graph
+
+
 def test_few_individuals_of_a_second_source_are_seen_but_do_not_tell_ranges(tmp_path):
     write_specimens(tmp_path, range(2), ("chick", "human", "dog"))
     ours = read_specimens(tmp_path)

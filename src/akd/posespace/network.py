@@ -58,19 +58,20 @@ class GraphAttention(nn.Module):
 
     def __init__(self, config: NetworkConfig, local: bool) -> None:
         super().__init__()
-        self.heads, self.local, self.graph = config.heads, local, config.graph
+        self.heads, self.local = config.heads, local
         self.to_qkv = nn.Linear(config.width, 3 * config.width)
         self.out = nn.Linear(config.width, config.width)
-        self.bias = nn.Embedding(PAIR_CODES, config.heads)
-        nn.init.zeros_(self.bias.weight)
+        self.bias = nn.Embedding(PAIR_CODES, config.heads) if config.graph else None
+        if self.bias is not None:
+            nn.init.zeros_(self.bias.weight)
 
     def mask(self, rigs: RigBatch) -> Float[Tensor, "rig 1 head joint joint"]:
         """What is added to the logits."""
         seen = rigs.present[:, None, :]
-        if self.local and self.graph:
+        if self.local and self.bias is not None:
             seen = seen & (rigs.near | torch.eye(rigs.joint_count, dtype=torch.bool))
         hidden = torch.where(seen, 0.0, -1e4)[:, None]
-        bias = self.bias(rigs.codes).permute(0, 3, 1, 2) if self.graph else 0.0
+        bias = self.bias(rigs.codes).permute(0, 3, 1, 2) if self.bias is not None else 0.0
         return (hidden + bias)[:, None].expand(-1, -1, self.heads, -1, -1)
 
     def forward(self, x: Float[Tensor, "rig pose joint width"], rigs: RigBatch) -> Float[Tensor, "rig pose joint width"]:
