@@ -10,7 +10,7 @@ import pytest
 from scipy import ndimage
 from scipy.spatial import ConvexHull
 
-from akd.assets import load_rig
+from akd.assets import load_rig, read_file
 from akd.creatures.build import creature
 from akd.errors import AkdError
 from akd.files.gltf.write_rig import write_rig
@@ -140,6 +140,12 @@ def test_guessed_limbs_keep_clear_of_others() -> None:
 def test_arms_are_told_from_wings(plan: str, kind: str) -> None:
     joints, *_ = find_skeleton(creature(plan, 3).mesh)
     assert [limb.kind for limb in joints.limbs if limb.kind in ("arm", "wing")] == [kind] * 2
+
+
+def test_ears_above_arms_do_not_make_them_wings(assets) -> None:
+    """They are nearer to the arms than to anything else, but through the air."""
+    joints, *_ = find_skeleton(read_file(assets / "pinocchio_data" / "chebu.off").mesh)
+    assert sorted(limb.kind for limb in joints.limbs if limb.side != "C") == ["arm", "arm", "leg", "leg"]
 
 
 def test_a_template_says_which_limbs_there_are() -> None:
