@@ -72,7 +72,7 @@ class GraphAttention(nn.Module):
             seen = seen & (rigs.near | torch.eye(rigs.joint_count, dtype=torch.bool))
         hidden = torch.where(seen, 0.0, -1e4)[:, None]
         bias = self.bias(rigs.codes).permute(0, 3, 1, 2) if self.bias is not None else 0.0
-        return (hidden + bias)[:, None].expand(-1, -1, self.heads, -1, -1)
+        return (hidden + bias)[:, None].expand(-1, -1, self.heads, rigs.joint_count, -1)
 
     def forward(self, x: Float[Tensor, "rig pose joint width"], rigs: RigBatch) -> Float[Tensor, "rig pose joint width"]:
         q, k, v = self.to_qkv(x).unflatten(-1, (3, self.heads, -1)).permute(3, 0, 1, 4, 2, 5)
