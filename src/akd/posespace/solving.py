@@ -93,14 +93,16 @@ class Solver:
             start, root = self._nearest(goal, rest, count, free_root)
         x = start.clone()
         at = rest.expand(len(x), 3) if root is None else root
-        gain = self._stiffness(free_root)
+        gain, placed = self._stiffness(free_root), self.chains.place(x, at)
         for t in opinions:
-            x, at = self._step(goal, x, at, gain, SOFT, self._opinion(goal, x, at, t))
+            x, at = self._step(goal, x, at, placed, gain, SOFT, self._opinion(goal, x, at, t))
+            placed = self.chains.place(x, at)
         for _ in range(POLISH if exact else 2):
-            if float(self._misses(goal, x, at).amax()) < HARD:
+            if float(_misses(goal, placed).amax()) < HARD:
                 break
-            x, at = self._step(goal, x, at, gain, HARD, x)
-        error = self._misses(goal, x, at).amax(-1)
+            x, at = self._step(goal, x, at, placed, gain, HARD, x)
+            placed = self.chains.place(x, at)
+        error = _misses(goal, placed).amax(-1)
         order = error.argsort()
         return Solution(x[order], at[order], error[order])
 
@@ -125,10 +127,11 @@ class Solver:
         return self.denoiser.to_bends(self.denoiser.guess(alpha * self.denoiser.to_unit(x), t, told))
 
     def _step(
-        self, goal: Goal, x: Poses, at: Float[Tensor, "pose 3"], gain: Float[Tensor, "dof dof"], soft: float, towards: Poses
-    ) -> tuple[Poses, Float[Tensor, "pose 3"]]:
+        self, goal: Goal, x: Poses, at: Float[Tensor, "pose 3"], placed: Placed, gain: Float[Tensor, "dof dof"], soft: float,
+        towards: Poses,
+    ) -> tuple[Poses, Float[Tensor, "pose 3"]]:  # fmt: skip
         """One Gauss–Newton step around what is wanted where handles are silent."""
-        miss, jacobian = self._linear(goal, x, at)
+        miss, jacobian = self._linear(goal, x, placed)
         away = torch.cat(((towards - x).flatten(1), torch.zeros(len(x), 3)), 1)
         rhs = miss - (jacobian @ away[:, :, None]).squeeze(-1)
         weighted = gain @ jacobian.transpose(-1, -2)
@@ -143,11 +146,8 @@ class Solver:
         root = ROOT_STIFFNESS**2 * torch.eye(3) if free_root else torch.zeros(3, 3)
         return torch.block_diag(self.covariance, root)
 
-    def _linear(
-        self, goal: Goal, x: Poses, at: Float[Tensor, "pose 3"]
-    ) -> tuple[Float[Tensor, "pose row"], Float[Tensor, "pose row dof"]]:
+    def _linear(self, goal: Goal, x: Poses, placed: Placed) -> tuple[Float[Tensor, "pose row"], Float[Tensor, "pose row dof"]]:
         """What is missed, and how it changes with bends and root."""
-        placed = self.chains.place(x, at)
         places = placed.position[:, goal.place]
         arms = self.chains.point_jacobian(x, placed, goal.place, places)
         moved = torch.eye(3).expand(len(x), len(goal.place), 3, 3)
@@ -160,9 +160,6 @@ class Solver:
         rows = torch.cat((arms.flatten(-2), turns.flatten(-2)), 1)
         rows = torch.cat((rows, torch.cat((moved, still), 1)), -1).flatten(1, 2)
         return torch.cat(_gaps(goal, placed), 1).flatten(1), rows
-
-    def _misses(self, goal: Goal, x: Poses, at: Float[Tensor, "pose 3"]) -> Float[Tensor, "pose handle"]:
-        return torch.cat(_gaps(goal, self.chains.place(x, at)), 1).norm(dim=-1)
 
 
 def goal_of(skeleton: Skeleton, handles: tuple[Handle, ...]) -> Goal:
@@ -201,6 +198,10 @@ def _gaps(goal: Goal, placed: Placed) -> tuple[Tensor, Tensor, Tensor]:
     axis = torch.linalg.cross(now, wanted, dim=-1)
     sine = axis.norm(dim=-1, keepdim=True).clamp(min=1e-9)
     return place, turn, axis * torch.atan2(sine, (now * wanted).sum(-1, keepdim=True)) / sine
+
+
+def _misses(goal: Goal, placed: Placed) -> Float[Tensor, "pose handle"]:
+    return torch.cat(_gaps(goal, placed), 1).norm(dim=-1)
 
 
 def _bone_directions(goal: Goal, placed: Placed) -> Float[Tensor, "pose look 3"]:

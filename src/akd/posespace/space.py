@@ -32,7 +32,7 @@ from akd.rotations import quaternion_to_rotation_vector
 
 MEMORY = 96
 """Samples that a space keeps of its rig: for the covariance, to judge by, to start solving from."""
-SPARE = 0.25
+SPARE = 0.1
 """So many more samples are drawn than wanted, to replace those that cannot be repaired."""
 ENERGY_TIMES = (0.15, 0.35)
 """Noise under which ``energy`` looks at poses."""
