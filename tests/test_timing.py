@@ -9,7 +9,7 @@ from akd.creatures.build import creature
 from akd.distill.curves import Fourier
 from akd.distill.dance import Dance, channel_reach
 from akd.distill.loop import possible_lags
-from akd.distill.planting import LEAN, choose_pace, planted
+from akd.distill.planting import LEAN, choose_pace, out_of_the_ground, planted
 from akd.distill.recipe import Recipe
 from akd.distill.timing import RUN, TEMPO, WALK, Timing, rise, suited, timed, timing_of
 from akd.measure.contact import skating_ratio
@@ -169,6 +169,20 @@ def test_feet_do_not_brush_over_the_ground_at_the_ends_of_a_clip_that_is_no_loop
     motion = planted(DOG, dance, lambda each: each.motion(round(45 * curves.period), 30.0))
     assert motion.frame_count == round(45 * curves.period)
     assert skating_ratio(trace(DOG, motion).feet, motion.fps) == pytest.approx(0, abs=0.02)
+
+
+@pytest.mark.parametrize("loops", [False, True])
+def test_skin_is_slowly_raised_out_of_the_ground(loops: bool) -> None:
+    dance, curves = dancing(DOG)
+    motion = dance.motion(31, 30 * float(curves.frequency))
+    motion.pose.root_position[:, 1] -= trace(DOG, motion).lowest.max() - 0.02
+    raised = out_of_the_ground(DOG, motion, loops=loops)
+    assert trace(DOG, motion).lowest.min() < -0.03
+    assert trace(DOG, raised).lowest.min() > -0.01
+    lift = (raised.pose.root_position - motion.pose.root_position)[:, 1]
+    assert float(lift.min()) >= 0
+    assert float(lift.diff().abs().max()) < 0.25 * float(lift.max())
+    assert torch.equal(raised.pose.angles, motion.pose.angles)
 
 
 @pytest.mark.parametrize(("plan", "lags"), [("dog", (0.0, 0.5)), ("ant", (0.5,)), ("spider", (0.5,))])

@@ -9,11 +9,14 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
 import torch
+from scipy.ndimage import gaussian_filter1d, maximum_filter1d
 
 from akd.distill.curves import Fourier
 from akd.distill.dance import Dance
 from akd.distill.timing import standing, suited, timed, timing_of
+from akd.measure.trace import trace
 from akd.motion import Motion
 from akd.rig import Rig
 
@@ -22,6 +25,10 @@ DEEPEST = 0.1
 [ℓ], strides are shortened …"""
 STRIDES = (1.0, 0.8, 0.6, 0.45)
 """… to these shares, one after the other; if none will do, feet slide."""
+SHALLOW = 0.005
+"""Skin may be so deep in the ground [ℓ]; deeper, the body is raised over …"""
+EASE = 0.05
+"""… this time [s]."""
 WHOLE = 1e-3
 """A clip that is so near to whole rounds is a loop."""
 LEAN = 100.0
@@ -68,7 +75,20 @@ def _held(rig: Rig, dance: Dance, clip: ClipOf, speed: float) -> tuple[Motion, M
         motion = timed(rig, dance, curves, motion, times, timing)
         target = prepare(rig, motion, kinematics, standing(rig, curves, times, timing))
     asked = slice(early, early + count)
-    return replace(motion, pose=motion.pose[asked]), replace(motion, pose=target.motion.pose[asked])
+    held = out_of_the_ground(rig, target.motion, loops=not early)
+    return replace(motion, pose=motion.pose[asked]), replace(motion, pose=held.pose[asked])
+
+
+def out_of_the_ground(rig: Rig, motion: Motion, *, loops: bool) -> Motion:
+    """The motion, slowly raised where skin is in the ground: planted feet are on it, but the hocks of a crouching body sink."""
+    depth = np.maximum(-trace(rig, motion).lowest - SHALLOW, 0.0)
+    if not depth.any():
+        return motion
+    width, mode = max(EASE * motion.fps, 1.0), "wrap" if loops else "nearest"
+    raised = gaussian_filter1d(maximum_filter1d(depth, 4 * math.ceil(width) + 1, mode=mode), width, mode=mode)
+    position = motion.pose.root_position.clone()
+    position[:, 1] += torch.as_tensor(raised, dtype=position.dtype)
+    return replace(motion, pose=replace(motion.pose, root_position=position))
 
 
 def _more_frames(curves: Fourier, motion: Motion) -> int:
