@@ -7,8 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import trimesh
 
+from akd.assets import load_rig
 from akd.cli import COMMANDS, main
+from akd.creatures.build import creature
 
 AKD = Path(sys.executable).parent / "akd"
 
@@ -46,6 +49,20 @@ def test_inspect_shows_the_rig(run, assets: Path):
     assert "leg_L0" in text
     facts = json.loads(run("inspect", assets / "rigged_figure/RiggedFigure.glb", "--json"))
     assert facts["limbs"]["arm_R0"] == ["arm_joint_R_1", "arm_joint_R_2", "arm_joint_R_3"]
+
+
+def test_rig_makes_a_rigged_file_and_a_picture_of_a_bare_mesh(run, tmp_path: Path):
+    mesh, out, sheet = tmp_path / "dog.obj", tmp_path / "dog.glb", tmp_path / "dog.png"
+    body = creature("dog", 3).mesh
+    trimesh.Trimesh(body.vertices, body.faces, process=False).export(mesh)
+    said = run("rig", mesh, "--out", out, "--sheet", sheet)
+    assert {"leg_L0", "leg_R0", "leg_L1", "leg_R1"} <= set(said.replace(",", " ").replace(".", " ").split())
+    assert "exists already" in run("rig", mesh, "--out", out, fails=True)
+    assert sheet.stat().st_size > 10_000
+    ours = load_rig(out)
+    assert len(ours.legs) == 4
+    run("rig", mesh, "--out", out, "--heat", "paper", "--force")
+    assert abs(load_rig(out).weights - ours.weights).max() > 0.1
 
 
 def test_evaluate_prints_a_table_and_json(run, assets: Path):

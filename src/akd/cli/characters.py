@@ -152,7 +152,8 @@ def creature(
 
 def rig(
     file: File, /, *, out: Path | None = None, template: str | None = None, skeleton: Path | None = None, reweight: bool = False,
-    sheet: Path | None = None, forward: Facing = None, height: Height = None, force: bool = False,
+    heat: Literal["best", "paper"] = "best", sheet: Path | None = None, forward: Facing = None, height: Height = None,
+    force: bool = False,
 ) -> None:  # fmt: skip
     """Give a mesh a skeleton and skin weights, from its shape alone.
 
@@ -164,6 +165,7 @@ def rig(
         template: What it is, if you know better: biped, bird, quadruped, insect, spider or snake.
         skeleton: A .json, .bvh, RigNet .txt or rigged file whose bones to use, in the mesh's own axes and units.
         reweight: Replace an artist's weights, which are kept otherwise.
+        heat: The kind of heat weights: ours, nearer to what artists paint, or the paper's.
         sheet: Also write a PNG of mesh, bones and weights.
         force: Overwrite outputs that exist.
     """
@@ -171,11 +173,15 @@ def rig(
     from akd.files.gltf.write_rig import write_rig
     from akd.rigging.files import rig_file
     from akd.rigging.sheet import rig_sheet
+    from akd.rigging.weights import PAPER
 
     target = out or Path(f"{file.stem}-rigged.glb")
     for path in (target, *([sheet] if sheet else [])):
         write_new(path, force=force)
-    made = rig_file(file, skeleton=skeleton, template=template, reweight=reweight, forward=forward, height=height)
+    made = rig_file(
+        file, skeleton=skeleton, template=template, reweight=reweight, forward=forward, height=height,
+        settings=PAPER if heat == "paper" else None,
+    )  # fmt: skip
     write_rig(made, {}, target)
     if sheet:
         rig_sheet(made).save(sheet)

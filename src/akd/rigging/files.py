@@ -36,7 +36,7 @@ def rig_file(
         given = read_skeleton_json(skeleton) if skeleton.suffix.lower() == ".json" else read_file(skeleton)
         file = _with_skeleton(file, given, skeleton.name)
     elif not file.names:
-        return rig_either_way_up(file, template=template, forward=ahead, height=height, k=k)
+        return rig_either_way_up(file, template=template, forward=ahead, height=height, k=k, settings=settings)
     if reweight or not file.weights.any():
         made = (*file.notes, "Skin weights were made by heat diffusion.")
         file = replace(file, weights=_file_weights(file, k, settings), notes=made)

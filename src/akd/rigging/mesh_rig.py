@@ -20,7 +20,7 @@ from akd.rigging.pairs import OFF_PLANE, near_ground
 from akd.rigging.surface import weld
 from akd.rigging.template import TEMPLATES
 from akd.rigging.volume import SHORTEST, Line, Volume, find_paths, middle_lines, solid_volume
-from akd.rigging.weights import heat_weights
+from akd.rigging.weights import HeatSettings, heat_weights
 from akd.skeleton import Skeleton
 
 UNSURE_ASYMMETRY = 0.02
@@ -42,7 +42,7 @@ def rig_mesh(
 
 def rig_static(
     file: FileRig, *, template: str | None = None, forward: Float[np.ndarray, " 3"] | None = None, height: float | None = None,
-    k: int = 4,
+    k: int = 4, settings: HeatSettings | None = None,
 ) -> Rig:  # fmt: skip
     """The same for a mesh read from a file, so that the rig remembers where it came from."""
     joints, ahead, notes = find_skeleton(file.mesh, template=template, forward=forward, usual=file.forward)
@@ -50,7 +50,7 @@ def rig_static(
     skeleton = Skeleton.from_joints(tuple(joints.names), parents, positions)
     rest = np.tile(np.eye(4), (len(parents), 1, 1))
     rest[:, :3, 3] = positions
-    weights = heat_weights(file.mesh, skeleton, k=k)
+    weights = heat_weights(file.mesh, skeleton, k=k, settings=settings)
     rigged = replace(file, names=skeleton.names, parents=parents, rest=rest, weights=weights, notes=(*file.notes, *notes))
     return build_rig(rigged, forward=ahead, height=height, labels=(tuple(joints.limbs), joints.mirror()))
 
