@@ -232,6 +232,19 @@ def test_same_seed_same_motion() -> None:
     assert not torch.equal(first["curves.coefficients"], other["curves.coefficients"])
 
 
+def test_the_pose_space_can_make_poses_more_plausible() -> None:
+    rig = creature("human", 2)
+    recipe = Recipe(iterations=20, draws=1, lags=(0.5,), phases_at=(), learning_rate=0.1, restraint=0.0, plausible=1e7)
+    task = Task(rig, skinned_splats(rig), GaussianPrior(torch.zeros(1, 3, 9, 16, 16)), "", ("",), recipe, 1.0, seed=5)
+    run = Distillation(task)
+    with torch.no_grad():
+        run.dance.curves.coefficients *= 20
+    strange = [run.step()["plausible"] for _ in range(8)]
+    assert strange[0] > 0
+    assert strange[-1] < 0.9 * strange[0]
+    assert "plausible" not in Distillation(replace(task, recipe=replace(recipe, plausible=0.0))).step()
+
+
 @pytest.mark.parametrize("lag", [0.0, 0.5])
 def test_the_prior_decides_whether_legs_take_turns(lag: float) -> None:
     rig = creature("human", 2)

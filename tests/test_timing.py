@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
@@ -22,9 +23,9 @@ from akd.rig import Rig
 DOG = creature("dog", 1)
 
 
-def dancing(rig: Rig, lag: float = 0.5) -> tuple[Dance, Fourier]:
+def dancing(rig: Rig, lag: float = 0.5, spread: float = 0.6) -> tuple[Dance, Fourier]:
     curves = Fourier(
-        len(channel_reach(rig.skeleton)), 1.3, 0.4, spread=0.3, randomness=torch.Generator().manual_seed(0)
+        len(channel_reach(rig.skeleton)), 1.3, 0.4, spread=spread, randomness=torch.Generator().manual_seed(0)
     )
     dance = Dance(rig.skeleton, curves, 2.0).requires_grad_(False)
     dance.lag.fill_(lag)
@@ -50,7 +51,7 @@ def test_slow_bodies_walk_and_fast_ones_run() -> None:
 
 
 def test_what_the_sentence_explains_counts_beside_speed() -> None:
-    dance, curves = dancing(DOG)
+    dance, curves = dancing(DOG, spread=0.4)
     dance.speed.fill_(at_froude(DOG, 0.4))
 
     def flight(motion: Motion) -> float:
@@ -109,6 +110,10 @@ def test_legs_that_hardly_swing_are_not_made_to_walk() -> None:
     calm = dance.calmer(0.1)
     assert timing_of(DOG, dance, curves, 0.45, at_froude(DOG, 0.2)) is not None
     assert timing_of(DOG, calm, calm.curves, 0.45, at_froude(DOG, 0.2)) is None  # type: ignore[arg-type]
+    assert float(suited(DOG, dance.calmer(0.1).at_speed(1.0)).speed) == 0
+    still = planted(DOG, calm.at_speed(1.0), lambda each: each.motion(41, 30.0))
+    along = trace(DOG, still).feet[..., 0]
+    assert np.ptp(along, axis=0).max() < 0.02
 
 
 def test_a_stretched_stance_takes_its_share_of_the_time() -> None:

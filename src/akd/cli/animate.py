@@ -31,6 +31,7 @@ def animate(
     draws: int | None = None,
     guidance: float | None = None,
     learning_rate: float | None = None,
+    plausible: float | None = None,
     out: Path | None = None,
     resume: Path | None = None,
     force: bool = False,
@@ -63,6 +64,7 @@ def animate(
         draws: Noises per picture, instead of the recipe's.
         guidance: How much the sentence counts, instead of the recipe's.
         learning_rate: Instead of the recipe's.
+        plausible: How much the pose space counts, which knows plausible poses; 10000 is noticeable, none by default.
         out: The folder to write to; by default named after the sentence, under runs/.
         resume: Go on with this run's folder; all other settings are those it began with.
         force: Overwrite a run that exists.
@@ -78,7 +80,10 @@ def animate(
             with RunProgress(screen) as progress:
                 runs = resume_runs(resume, progress)
         else:
-            own = {"iterations": iterations, "draws": draws, "guidance": guidance, "learning_rate": learning_rate}
+            own = {
+                "iterations": iterations, "draws": draws, "guidance": guidance, "learning_rate": learning_rate,
+                "plausible": plausible,
+            }  # fmt: skip
             job = _job(
                 words, prior=prior, seconds=seconds, loop=loop, in_place=in_place, seed=seed, track=track, expand=expand,
                 forward=forward, height=height, recipe=_recipe(recipe, loop, own),

@@ -99,6 +99,13 @@ class Dance(nn.Module):
         return dance
 
     @torch.no_grad()
+    def at_speed(self, speed: float) -> "Dance":
+        """The same poses on a body of another speed."""
+        dance = copy.deepcopy(self)
+        dance.speed.fill_(speed)
+        return dance
+
+    @torch.no_grad()
     def quicker(self, factor: float) -> "Dance":
         """The same loop in less time."""
         dance = copy.deepcopy(self)

@@ -22,6 +22,7 @@ from akd.distill.task import Task, opinion_of
 from akd.measure.gait import GRAVITY
 from akd.motion import Motion
 from akd.pose import Pose
+from akd.posespace.space import PoseSpace
 from akd.prior.prior import surprise, unexplained
 from akd.render.follow_camera import View
 from akd.rig import Rig
@@ -47,6 +48,7 @@ class Distillation:
     def __init__(self, task: Task) -> None:
         self.task = task
         self.footing = Footing.of(task.rig)
+        self.space = PoseSpace.build(task.rig) if task.recipe.plausible else None
         self.contenders = [Contender(start_dance(task, lag)) for lag in possible_lags(task.rig, task.recipe)]
         self.iteration = 0
 
@@ -135,6 +137,9 @@ class Distillation:
             "smooth": recipe.smooth * smoothness(motion.pose),
             "ground": recipe.ground * ground_depth(self.footing, posed),
         }
+        if self.space is not None:
+            randomness = torch.Generator().manual_seed(self.task.seed * 1_000_003 + self.iteration)
+            terms["plausible"] = recipe.plausible * self.space.energy(motion.pose, randomness).mean()
         if recipe.footing and len(self.footing.points):
             feet = steps(self.footing, posed, motion.fps, float(dance.speed))
             settle(dance, feet, SETTLE)

@@ -52,6 +52,8 @@ class Recipe:
     """Hold standing feet in place when all iterations are over."""
     restraint: float = 100.0
     """Weight of the distance from rest: what the prior does not ask for stays still."""
+    plausible: float = 0.0
+    """Weight of the pose space's energy, averaged over frames: how strange each pose is for a body like this. 0 leaves it out."""
     strides_per_film: float = 1.4
     """Stride frequency at the start, in rounds per film, the same for every sentence."""
     speed: float = 0.5

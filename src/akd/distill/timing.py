@@ -39,8 +39,8 @@ STROLLS_ABOVE = 0.01
 """Froude number below which a body goes nowhere."""
 WALK, RUN = 0.58, 0.38
 """A walk's foot stands for at least, a run's for at most this share of the time."""
-LEAST_SWING = 0.1
-"""Legs that swing less by themselves are left alone [ℓ]: standing feet under a moving body would make any legs walk."""
+LEAST_SWING = 0.2
+"""Legs that swing less by themselves do not walk [ℓ], though standing feet under a moving body would make any legs do so."""
 SAMPLES = 64
 """Moments of a round that are looked at."""
 MOST = 0.7
@@ -64,11 +64,15 @@ class Timing:
 def suited(rig: Rig, dance: Dance) -> Dance:
     """The same dance at a tempo that suits a walk, a run or a gallop, whichever it is.
 
-    Bodies that go nowhere keep theirs, and so do hops and jumps: they are of any speed.
+    Bodies that go nowhere keep theirs, and so do hops and jumps: they are of any speed. Legs that hardly swing carry nobody: such
+    a body stays where it is.
     """
     number = froude(float(dance.speed), rig.leg_metres)
-    slow = number < (STROLLS_ABOVE if dance.in_turn else THROWN_ABOVE)
-    if not isinstance(dance.curves, Fourier) or slow or float(dance.lag) == 0.0:
+    if not isinstance(dance.curves, Fourier) or not _standing_legs(rig):
+        return dance
+    if _swing(rig, _one_round(rig, dance, dance.curves)[0]) < LEAST_SWING:
+        return dance.at_speed(0.0)
+    if number < (STROLLS_ABOVE if dance.in_turn else THROWN_ABOVE) or float(dance.lag) == 0.0:
         return dance
     least = RUNS_AT if dance.in_turn else GALLOPS_AT
     wanted = max(number, least) if _runs(dance, number) else min(number, WALKS_AT)
