@@ -33,6 +33,8 @@ WALKS_AT, RUNS_AT, GALLOPS_AT = 0.4, 1.0, 1.5
 from trot to gallop at 2 to 3, Alexander and Jayes 1983) …"""
 TEMPO = 1.5
 """… but by no more than this factor."""
+GALLOPING_LEGS = 4
+"""With fewer legs nobody gallops: who skips on two, runs."""
 THROWN_ABOVE = 0.04
 """… or, with both legs of a pair going together, have to throw themselves forward; slower, nothing is said about them."""
 STROLLS_ABOVE = 0.01
@@ -74,7 +76,7 @@ def suited(rig: Rig, dance: Dance) -> Dance:
         return dance.at_speed(0.0)
     if number < (STROLLS_ABOVE if dance.in_turn else THROWN_ABOVE) or float(dance.lag) == 0.0:
         return dance
-    least = RUNS_AT if dance.in_turn else GALLOPS_AT
+    least = RUNS_AT if dance.in_turn or len(rig.legs) < GALLOPING_LEGS else GALLOPS_AT
     wanted = max(number, least) if _runs(dance, number) else min(number, WALKS_AT)
     factor = min(max((wanted / number) ** 0.5, 1 / TEMPO), TEMPO)
     return dance if factor == 1.0 else dance.quicker(factor)
