@@ -23,7 +23,8 @@ test: lint
 	OMP_NUM_THREADS=1 $(BIN)/pytest
 
 bench: $(READY)
-	$(BIN)/python -m bench rasterize film # the quick ones; studies are run by name, see docs/
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt 'newton>=1.7' # only to be compared with
+	$(BIN)/python -m bench rasterize film physics # the quick ones; studies are run by name, see docs/
 
 clean:
 	rm -rf $(VENV) runs
