@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import torch
 from jaxtyping import Float
@@ -19,14 +20,17 @@ from akd.distill.planting import choose_pace
 from akd.distill.recipe import PAPER_LATENTS, Recipe
 from akd.distill.soft_film import film_softly
 from akd.distill.task import Task, opinion_of
+from akd.distill.timing import GALLOPING_LEGS
 from akd.measure.gait import GRAVITY
 from akd.motion import Motion
 from akd.pose import Pose
-from akd.posespace.space import PoseSpace
 from akd.prior.prior import surprise, unexplained
 from akd.render.follow_camera import View
 from akd.rig import Rig
 from akd.skeleton import forward_kinematics
+
+if TYPE_CHECKING:
+    from akd.posespace.space import PoseSpace
 
 SPREAD = 0.05
 """Size of the random coefficients that a loop starts from: large enough to grow from, too small to be a walk by itself."""
@@ -34,8 +38,6 @@ ROUGHNESS = 0.01
 """The same for motions that are no loops: larger ones would shake."""
 JUDGES = 3
 """From so many sides contenders are looked at before one is kept."""
-MOST_TO_GALLOP = 4
-"""Bodies with more legs do not gallop: each pair takes turns at every speed (Hughes 1952, Wilson 1966)."""
 PACE_FPS = 30.0
 """Frames per second at which feet are planted, at least, to ask for the pace."""
 SETTLE = 0.1
@@ -48,7 +50,7 @@ class Distillation:
     def __init__(self, task: Task) -> None:
         self.task = task
         self.footing = Footing.of(task.rig)
-        self.space = PoseSpace.build(task.rig) if task.recipe.plausible else None
+        self.space = pose_space(task)
         self.contenders = [Contender(start_dance(task, lag)) for lag in possible_lags(task.rig, task.recipe)]
         self.iteration = 0
 
@@ -60,7 +62,7 @@ class Distillation:
     def step(self) -> dict[str, float]:
         """One iteration: ask the prior once, and take a few steps towards what it believes; returns what was measured."""
         recipe = self.task.recipe
-        randomness = torch.Generator().manual_seed(self.task.seed * 1_000_003 + self.iteration)
+        randomness = self._randomness()
         film = self.task.prior.film
         window, view = self._window(randomness), film.sample_views(1, randomness)[0]
         question = self._question(recipe.noise_range(self.iteration), randomness)
@@ -71,6 +73,10 @@ class Distillation:
         if self.iteration in (round(share * recipe.iterations) for share in recipe.phases_at):
             self._choose_phases(randomness)
         return measured[0]
+
+    def _randomness(self) -> torch.Generator:
+        """All chance of an iteration comes from its number and the seed."""
+        return torch.Generator().manual_seed(self.task.seed * 1_000_003 + self.iteration)
 
     def _question(self, times: tuple[float, float], randomness: torch.Generator) -> Question:
         task, prior, recipe = self.task, self.task.prior, self.task.recipe
@@ -138,8 +144,7 @@ class Distillation:
             "ground": recipe.ground * ground_depth(self.footing, posed),
         }
         if self.space is not None:
-            randomness = torch.Generator().manual_seed(self.task.seed * 1_000_003 + self.iteration)
-            terms["plausible"] = recipe.plausible * self.space.energy(motion.pose, randomness).mean()
+            terms["plausible"] = recipe.plausible * self.space.energy(motion.pose, self._randomness()).mean()
         if recipe.footing and len(self.footing.points):
             feet = steps(self.footing, posed, motion.fps, float(dance.speed))
             settle(dance, feet, SETTLE)
@@ -150,12 +155,21 @@ class Distillation:
         return terms
 
 
+def pose_space(task: Task) -> "PoseSpace | None":
+    """What knows which poses are plausible, if the recipe asks for it."""
+    if not task.recipe.plausible:
+        return None
+    from akd.posespace.space import PoseSpace
+
+    return PoseSpace.build(task.rig)
+
+
 def possible_lags(rig: Rig, recipe: Recipe) -> tuple[float, ...]:
     """By how much of a round the right side may follow the left, for this body."""
     lags, mirror = recipe.lags, rig.skeleton.mirror.tolist()
     if recipe.curves != "fourier" or mirror == list(range(len(mirror))):
         return lags[:1]
-    return tuple(filter(takes_turns, lags)) or lags if len(rig.legs) > MOST_TO_GALLOP else lags
+    return tuple(filter(takes_turns, lags)) or lags if len(rig.legs) > GALLOPING_LEGS else lags
 
 
 def start_dance(task: Task, lag: float) -> Dance:

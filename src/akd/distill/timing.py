@@ -34,7 +34,8 @@ from trot to gallop at 2 to 3, Alexander and Jayes 1983) …"""
 TEMPO = 1.5
 """… but by no more than this factor."""
 GALLOPING_LEGS = 4
-"""With fewer legs nobody gallops: who skips on two, runs."""
+"""Only on so many do animals gallop: who skips on two, runs, and pairs of more legs take turns at every speed (Hughes 1952,
+Wilson 1966)."""
 THROWN_ABOVE = 0.04
 """… or, with both legs of a pair going together, have to throw themselves forward; slower, nothing is said about them."""
 STROLLS_ABOVE = 0.01

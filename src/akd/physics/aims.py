@@ -1,7 +1,8 @@
 """What a tracked motion should reach: near its target, feet that neither sink, float nor skate, calm, and on its own feet."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -74,12 +75,16 @@ class Judge:
     """Of the target at the rate of the controls: joints that are not simulated move by them."""
     aims: Aims | None
     """None: all rollouts are good enough."""
-    wanted: Trace = field(init=False)
-    target_metrics: Evaluation = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "wanted", trace(self.rig, self.target))
-        object.__setattr__(self, "target_metrics", evaluate_trace(self.rig, self.wanted, from_file=False))
+    @cached_property
+    def wanted(self) -> Trace:
+        """What the target does."""
+        return trace(self.rig, self.target)
+
+    @cached_property
+    def target_metrics(self) -> Evaluation:
+        """How good the target is."""
+        return evaluate_trace(self.rig, self.wanted, from_file=False)
 
     @property
     def moments(self) -> int:

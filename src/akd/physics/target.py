@@ -22,7 +22,7 @@ from akd.measure.trace import trace
 from akd.measure.treadmill import STANDING
 from akd.motion import Motion, close_loop, from_joint_quaternions, from_stage_rotations, joint_quaternions, repeat
 from akd.physics.balance import centre_of_mass, sway, tips
-from akd.physics.body import EARTH, body_from_rig
+from akd.physics.body import EARTH, Body, body_from_rig
 from akd.physics.flight import falling_freely, rise
 from akd.physics.footlock import feet_of, overstretch, reach, within_reach
 from akd.physics.roll import calmed, rolled
@@ -153,17 +153,18 @@ def _prepared(rig: Rig, motion: Motion, settings: TargetSettings, stance: Stance
         if settings.travel:
             root, given = _travelling(root, walk, fps)
             walk = _walk(strings, root, turns, levels, fps)
+        balanced = settings.lock and settings.balance and (stance is None or stance.any())
+        body = body_from_rig(rig) if balanced else None
         if stance is None:
             stands = find_stance(walk.feet, walk.seen, walk.velocity, fps)
             stands = close_gaps(stands, root[:, 1], EARTH / rig.leg_metres, fps)
-            if settings.lock and settings.balance:
-                tipping = tips(strings, body_from_rig(rig), root, turns, walk.feet, stands)
-                stands = hold_up(stands, tipping, fps)
+            if body is not None:
+                stands = hold_up(stands, tips(strings, body, root, turns, walk.feet, stands), fps)
             stands = _within_legs(strings, root, turns, stands) if settings.lock else stands
         else:
             stands = stance
         if settings.lock:
-            root, turns, swayed = _locked(strings, root, turns, stands, fps, balance=settings.balance)
+            root, turns, swayed = _locked(strings, root, turns, stands, fps, body if stands.any() else None)
     rotation, _ = stage_turns(rig.skeleton, root, turns)
     mended = from_stage_rotations(rig.skeleton, torch.as_tensor(root), torch.as_tensor(rotation), fps)
     notes = _notes(given, float(raised.mean()), swayed, strings, stands)
@@ -224,11 +225,11 @@ def _within_legs(
 
 
 def _locked(
-    strings: Puppet, root: Vectors, turns: Turns, stands: Bool[np.ndarray, "frame foot"], fps: float, *, balance: bool
+    strings: Puppet, root: Vectors, turns: Turns, stands: Bool[np.ndarray, "frame foot"], fps: float, body: Body | None
 ) -> tuple[Vectors, Turns, float]:
-    """Plant the standing feet, let the body fly between them and sway over them; where legs are too short for it the body
-    gives way, slowly."""
-    turns, body = turns.copy(), body_from_rig(strings.rig) if balance and stands.any() else None
+    """Plant the standing feet, let a ``body`` that is given fly between them and sway over them; where legs are too short for it
+    the body gives way, slowly."""
+    turns = turns.copy()
     root = given = clear_ground(strings, root, turns)
     turns = calmed(strings, root, turns, stands, fps) if body else turns
     wanted, bent = feet_of(strings, root, turns), turns
