@@ -9,13 +9,15 @@ import torch
 from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
 from akd.distill.curves import Fourier, Frames, Spline
-from akd.distill.dance import Dance, channel_reach
+from akd.distill.dance import Dance
 from akd.distill.estimators import Question, csd, dds, draw_noise, lively, sds
 from akd.distill.loop import Distillation, Task, as_seen, distill, start_dance
 from akd.distill.objective import Footing, ground_depth, lift, settle, settle_speed, slip, smoothness, steps
 from akd.distill.prompts import expand, subject, unwanted
+from akd.distill.reach import at_ease, channel_reach
 from akd.distill.recipe import PAPER, Recipe
 from akd.distill.soft_film import film_softly
+from akd.pose import Pose
 from akd.prior.prior import SAID, SHOWN, LatentShape, VideoPrior, surprise
 from akd.prior.schedule import Guess, NoiseSchedule
 from akd.reconstruct.skinned import skinned_splats
@@ -105,6 +107,24 @@ def test_joints_reach_where_animals_move() -> None:
         hips = [limb.joints[0] - 1 for limb in skeleton.limbs if limb.kind == "leg"]
         assert (reach[hips].max(1) > 0.4).all()
         assert (reach[hips].min(1) < 0.5 * reach[hips].max(1)).all()
+
+
+def test_arms_hang_and_swing_however_they_are_spread_at_rest() -> None:
+    """People's arms hang, reach forward rather than aside from there, and other bodies are left as they are."""
+    assert not at_ease(creature("tyrannosaur", 1)).any()
+    rig = creature("human", 1)
+    ease, names = at_ease(rig), rig.skeleton.names
+    rest = rig.skeleton.rest_pose()
+    hands = [limb.tip for limb in rig.skeleton.limbs if limb.kind == "arm"]
+    posed = forward_kinematics(rig.skeleton, Pose(rest.root_position, rest.root_rotation, ease)).position[hands].numpy()
+    at_rest = rig.skeleton.positions[hands]
+    assert (np.abs(posed[:, 2]) < np.abs(at_rest[:, 2]) - 0.2).all()
+    assert (posed[:, 1] < at_rest[:, 1] - 0.05).all()
+    shoulder = names.index("left_upper_arm")
+    axis = int(channel_reach(rig.skeleton, ease)[6:].reshape(-1, 3)[shoulder - 1].argmax())
+    ease[shoulder, axis] += 0.1
+    moved = forward_kinematics(rig.skeleton, Pose(rest.root_position, rest.root_rotation, ease)).position[hands].numpy() - posed
+    assert np.abs(moved).max(0).argmax() == 0, "the most useful angle takes the hand fore and aft"
 
 
 def test_estimator_is_the_analytic_gradient_of_a_gaussian() -> None:

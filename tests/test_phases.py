@@ -5,8 +5,9 @@ import torch
 
 from akd.creatures.build import creature
 from akd.distill.curves import Fourier
-from akd.distill.dance import Dance, channel_reach
+from akd.distill.dance import Dance
 from akd.distill.phases import SHIFTS, choose_phases, lowest, shifted
+from akd.distill.reach import channel_reach
 from akd.rig import Rig
 from akd.skeleton import forward_kinematics
 

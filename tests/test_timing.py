@@ -8,9 +8,10 @@ import torch
 
 from akd.creatures.build import creature
 from akd.distill.curves import Fourier
-from akd.distill.dance import Dance, channel_reach
+from akd.distill.dance import Dance
 from akd.distill.loop import possible_lags
 from akd.distill.planting import LEAN, choose_pace, out_of_the_ground, planted
+from akd.distill.reach import channel_reach
 from akd.distill.recipe import Recipe
 from akd.distill.timing import RUN, TEMPO, WALK, Timing, rise, suited, timed, timing_of
 from akd.measure.contact import skating_ratio

@@ -22,6 +22,8 @@ SOLE_SAMPLES = 32
 """Vertices of a sole that are looked at besides those on its outline: toes that bend make new lowest points."""
 LOW = 0.25
 """Vertices of a leg below this height can come to touch the ground when the foot tilts [ℓ]."""
+COLLAR = 0.75
+"""A bone shorter than this share of the next may be a collar bone; upper and lower arms are nearly alike."""
 KEPT = 8
 """Rigs whose strings are remembered; a puppet holds its rig, so remembering all would keep every rig alive."""
 
@@ -254,8 +256,8 @@ def _arm(skeleton: Skeleton, limb: Limb) -> Arm:
     chain = main_chain(skeleton, limb)
     ends = np.concatenate((skeleton.positions[chain], skeleton.tails[chain[-1:]]))
     length = np.linalg.norm(np.diff(ends, axis=0), axis=1)
-    # A collar bone is short and leads to a longer upper arm.
-    first = 1 if len(chain) > 2 and length[0] < 0.3 * length.sum() and length[0] < length[1] else 0
+    # A collar bone is short and leads to a clearly longer upper arm.
+    first = 1 if len(chain) > 2 and length[0] < 0.3 * length.sum() and length[0] < COLLAR * length[1] else 0
     fore = chain[first + 1] if len(chain) > first + 1 else None
     lines = np.diff(ends[first:], axis=0)
     upper = lines[0] if np.linalg.norm(lines[0]) > 1e-9 else -UP

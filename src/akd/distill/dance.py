@@ -9,21 +9,12 @@ from torch import Tensor, nn
 
 from akd.distill.curves import Curves, Fourier, Times
 from akd.distill.hinges import Hinges
+from akd.distill.reach import ROOT_REACH, channel_reach
 from akd.motion import Motion
 from akd.pose import Pose
 from akd.rotations import rotation_vector_to_quaternion
 from akd.skeleton import Skeleton, mirror_maps
 
-JOINT_REACH = 0.5
-"""How far one unit of a coefficient turns a joint about its most useful axis [rad]."""
-TRUNK_REACH = 0.1
-"""The same for joints of no limb: a bending spine swings two legs alike, and so hides that they should take turns."""
-ROOT_REACH = (0.05, 0.1, 0.05, 0.1, 0.1, 0.1)
-"""The same for the root: place [ℓ], turn [rad]."""
-SIDEWAYS = 0.3
-"""A turn that moves a limb sideways counts this much of one that moves it fore and aft or up and down …"""
-LEAST = 0.1
-"""… and one that only twists it, this much."""
 IN_TURN = 0.25
 """Sides that follow each other by more than this share of a round take turns."""
 OWN_WAY = 0.15
@@ -44,10 +35,12 @@ class Dance(nn.Module):
     """Towards a run rather than a walk, as far as the prior was asked: the natural logarithm of a factor on the Froude number."""
 
     def __init__(
-        self, skeleton: Skeleton, curves: Curves, speed: float, lag: float = 0.5, hinges: Hinges | None = None
-    ) -> None:
+        self, skeleton: Skeleton, curves: Curves, speed: float, lag: float = 0.5, hinges: Hinges | None = None,
+        ease: Float[Tensor, "joint 3"] | None = None,
+    ) -> None:  # fmt: skip
         super().__init__()
         self.hinges = hinges
+        self.ease = torch.zeros(skeleton.joint_count, 3) if ease is None else ease
         self.skeleton = skeleton
         self.curves = curves
         self.register_buffer("speed", torch.tensor(float(speed)))
@@ -56,7 +49,7 @@ class Dance(nn.Module):
         self.register_buffer("lag", torch.tensor(lag))
         self.register_buffer("leaning", torch.tensor(0.0))
         self.pairs = paired_channels(skeleton)
-        self.reach = torch.as_tensor(channel_reach(skeleton), dtype=torch.float32)
+        self.reach = torch.as_tensor(channel_reach(skeleton, self.ease), dtype=torch.float32)
 
     def pose(self, times: Times) -> Pose:
         """Where everything is at these times [s]."""
@@ -65,7 +58,7 @@ class Dance(nn.Module):
             values = self._two_sided(values, times, self.curves)
         carried = torch.stack((self.speed * times, self.height.expand_as(times), torch.zeros_like(times)), -1)
         angles = values[:, 6:].unflatten(1, (-1, 3))
-        angles = torch.cat((torch.zeros_like(angles[:, :1]), angles), 1)
+        angles = self.ease + torch.cat((torch.zeros_like(angles[:, :1]), angles), 1)
         if self.hinges is not None:
             angles = self.hinges.kept(angles)
         return Pose(self.rest + carried + values[:, :3], rotation_vector_to_quaternion(values[:, 3:6]), angles)
@@ -115,28 +108,13 @@ class Dance(nn.Module):
         return dance
 
     def restraint(self) -> Float[Tensor, ""]:
-        """How far from rest the motion is, in units of what joints do easily."""
+        """How far from ease the motion is, in units of what joints do easily."""
         return self.curves.coefficients.square().sum()
 
 
 def takes_turns(lag: float) -> bool:
     """Is a side that follows the other by this share of a round out of step with it?"""
     return min(lag % 1.0, 1 - lag % 1.0) > IN_TURN
-
-
-def channel_reach(skeleton: Skeleton) -> Float[np.ndarray, " channel"]:
-    """What one unit of each curve means: place and turn of the root, then three angles for every other joint.
-
-    Animals move by swinging their limbs fore and aft and lifting them. Of a joint's three axes, those that do this to what
-    hangs on the joint are given more reach than those that spread or twist it, whichever way the limb points at rest.
-    """
-    outward = limb_direction(skeleton)
-    moved = np.cross(skeleton.frames.transpose(0, 2, 1), outward[:, None])
-    use = np.linalg.norm(moved * (1.0, 1.0, SIDEWAYS), axis=-1)
-    limbs = [joint for limb in skeleton.limbs if limb.kind in ("leg", "arm", "wing") for joint in limb.joints]
-    most = np.full(len(use), TRUNK_REACH)
-    most[limbs] = JOINT_REACH
-    return np.concatenate((ROOT_REACH, (most[:, None] * np.maximum(use, LEAST))[1:].ravel()))
 
 
 def paired_channels(skeleton: Skeleton) -> tuple[Tensor, Tensor, Tensor]:
@@ -151,15 +129,3 @@ def paired_channels(skeleton: Skeleton) -> tuple[Tensor, Tensor, Tensor]:
 def joint_channels(joints: Int[np.ndarray, " chosen"]) -> Int[Tensor, " channel"]:
     """Where the three angles of each joint stand among the curves."""
     return torch.as_tensor((len(ROOT_REACH) + 3 * (joints[:, None] - 1) + np.arange(3)).ravel())
-
-
-def limb_direction(skeleton: Skeleton) -> Float[np.ndarray, "joint 3"]:
-    """Unit vectors from each joint to the middle of the bone ends below it."""
-    count = len(skeleton.names)
-    total, number = skeleton.tails.copy(), np.ones(count)
-    for joint in range(count - 1, 0, -1):
-        parent = skeleton.parents[joint]
-        total[parent] += total[joint]
-        number[parent] += number[joint]
-    away = total / number[:, None] - skeleton.positions
-    return away / np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1e-9)

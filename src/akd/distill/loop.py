@@ -11,12 +11,13 @@ from torch import Tensor
 
 from akd.distill.contender import Contender
 from akd.distill.curves import Curves, Fourier, Frames, Spline
-from akd.distill.dance import Dance, channel_reach, takes_turns
+from akd.distill.dance import Dance, takes_turns
 from akd.distill.estimators import ESTIMATORS, Question, draw_noise
 from akd.distill.hinges import hinges_of
 from akd.distill.objective import STANCE, Footing, ground_depth, lift, settle, settle_speed, slip, smoothness, steps
 from akd.distill.phases import choose_phases
 from akd.distill.planting import choose_pace
+from akd.distill.reach import at_ease, channel_reach
 from akd.distill.recipe import PAPER_LATENTS, Recipe
 from akd.distill.soft_film import film_softly
 from akd.distill.task import Task, opinion_of
@@ -173,7 +174,7 @@ def possible_lags(rig: Rig, recipe: Recipe) -> tuple[float, ...]:
 
 
 def start_dance(task: Task, lag: float) -> Dance:
-    """Rest pose, constant speed, a little noise: nothing here knows the sentence."""
+    """A body at ease, constant speed, a little noise: nothing here knows the sentence."""
     recipe, randomness = task.recipe, torch.Generator().manual_seed(task.seed)
     channels = len(channel_reach(task.rig.skeleton))
     curves: Curves
@@ -183,7 +184,8 @@ def start_dance(task: Task, lag: float) -> Dance:
         curves = Spline(channels, task.seconds, knots_per_second=task.fps / 2, spread=ROUGHNESS, randomness=randomness)
     else:
         curves = Frames(channels, round(task.seconds * task.fps) + 1, task.fps, spread=ROUGHNESS, randomness=randomness)
-    return Dance(task.rig.skeleton, curves, task.start_speed, lag, hinges_of(task.rig) if recipe.hinges else None)
+    anatomy = (hinges_of(task.rig), at_ease(task.rig)) if recipe.anatomy else ()
+    return Dance(task.rig.skeleton, curves, task.start_speed, lag, *anatomy)
 
 
 def as_seen(motion: Motion) -> Motion:

@@ -38,8 +38,8 @@ class Recipe:
     """… and after this share of the iterations the prior chooses."""
     phases_at: tuple[float, ...] = (0.15, 0.4, 0.7)
     """Shares of the iterations after which the prior is asked which legs go when (see ``phases``)."""
-    hinges: bool = True
-    """Knees bend one way (see ``hinges``)."""
+    anatomy: bool = True
+    """Knees and elbows bend one way (see ``hinges``), and arms of people hang until they are told otherwise (see ``reach``)."""
     smooth: float = 2e5
     """Weight of the second differences of Θ."""
     ground: float = 1e7
@@ -51,7 +51,7 @@ class Recipe:
     plant: bool = True
     """Hold standing feet in place when all iterations are over."""
     restraint: float = 100.0
-    """Weight of the distance from rest: what the prior does not ask for stays still."""
+    """Weight of the distance from ease: what the prior does not ask for stays still."""
     plausible: float = 0.0
     """Weight of the pose space's energy, averaged over frames: how strange each pose is for a body like this. 0 leaves it out."""
     strides_per_film: float = 1.4
@@ -77,7 +77,7 @@ class Recipe:
 DEFAULT = Recipe()
 PAPER = Recipe(
     iterations=10_000, curves="frames", estimator="sds", draws=1, guidance=100.0, learning_rate=0.01, t_start=(0.02, 0.98),
-    t_end=(0.02, 0.5), t_settled=0.5, phases_at=(), hinges=False, footing=0.0, plant=False,
+    t_end=(0.02, 0.5), t_settled=0.5, phases_at=(), anatomy=False, footing=0.0, plant=False,
 )  # fmt: skip
 """The paper's; it does not publish a learning rate."""
 RECIPES: dict[str, Recipe] = {"default": DEFAULT, "paper": PAPER}

@@ -28,7 +28,7 @@ from akd.study.rows import Row
 
 SECONDS = 3.0
 """Length of the clips that are measured."""
-LOOK_EVERY = 5
+LOOK_EVERY = 10
 """Iterations between two measurements …"""
 HELD = 20
 """… and for how many iterations success must last to count as reached."""

@@ -1,0 +1,74 @@
+"""How a body holds itself before it is told anything, and how far each of its angles goes from there."""
+
+from dataclasses import replace
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from akd.creatures.cue import Cue, still
+from akd.creatures.dances import relaxed_arms
+from akd.creatures.perform import perform
+from akd.creatures.puppet import puppet
+from akd.pose import Pose
+from akd.rig import Rig
+from akd.rotations import angles_to_matrix
+from akd.skeleton import Skeleton, forward_kinematics
+
+JOINT_REACH = 0.5
+"""How far one unit of a coefficient turns a joint about its most useful axis [rad]."""
+TRUNK_REACH = 0.1
+"""The same for joints of no limb: a bending spine swings two legs alike, and so hides that they should take turns."""
+ROOT_REACH = (0.05, 0.1, 0.05, 0.1, 0.1, 0.1)
+"""The same for the root: place [ℓ], turn [rad]."""
+SIDEWAYS = 0.3
+"""A turn that moves a limb sideways counts this much of one that moves it fore and aft or up and down …"""
+LEAST = 0.1
+"""… and one that only twists it, this much."""
+
+
+def at_ease(rig: Rig) -> Float[Tensor, "joint 3"]:
+    """Angles of a body that stands: arms of people hang, though rigs come with them spread. All else is as at rest."""
+    body, cue = puppet(rig), Cue(np.zeros(1))
+    standing = perform(body, replace(still(body, cue), arms=relaxed_arms(body, cue)), fps=1.0)
+    ease = torch.zeros(rig.skeleton.joint_count, 3)
+    if body.is_humanoid:
+        arms = [joint for arm in body.arms for joint in (arm.upper, arm.fore) if joint is not None]
+        ease[arms] = standing.pose.angles[0, arms].float()
+    return ease
+
+
+def channel_reach(skeleton: Skeleton, ease: Float[Tensor, "joint 3"] | None = None) -> Float[np.ndarray, " channel"]:
+    """What one unit of each curve means: place and turn of the root, then three angles for every other joint.
+
+    Animals move by swinging their limbs fore and aft and lifting them. Of a joint's three axes, those that do this to what
+    hangs on the joint are given more reach than those that spread or twist it, whichever way the limb points at ease.
+    """
+    angles = (torch.zeros(skeleton.joint_count, 3) if ease is None else ease).double()
+    outward, axes = _posed_limbs(skeleton, angles)
+    use = np.linalg.norm(np.cross(axes, outward[:, None]) * (1.0, 1.0, SIDEWAYS), axis=-1)
+    limbs = [joint for limb in skeleton.limbs if limb.kind in ("leg", "arm", "wing") for joint in limb.joints]
+    most = np.full(len(use), TRUNK_REACH)
+    most[limbs] = JOINT_REACH
+    return np.concatenate((ROOT_REACH, (most[:, None] * np.maximum(use, LEAST))[1:].ravel()))
+
+
+def _posed_limbs(
+    skeleton: Skeleton, angles: Float[Tensor, "joint 3"]
+) -> tuple[Float[np.ndarray, "joint 3"], Float[np.ndarray, "joint 3 3"]]:
+    """Unit vectors from each joint to the middle of the bone ends below it, and the three axes about which it turns."""
+    rest = skeleton.rest_pose(dtype=torch.float64)
+    posed = forward_kinematics(skeleton, Pose(rest.root_position, rest.root_rotation, angles))
+    rotation, position = posed.rotation.numpy(), posed.position.numpy()
+    total, number = position + np.einsum("jab,jb->ja", rotation, skeleton.tails - skeleton.positions), np.ones(len(position))
+    for joint in range(len(number) - 1, 0, -1):
+        parent = skeleton.parents[joint]
+        total[parent] += total[joint]
+        number[parent] += number[joint]
+    away = total / number[:, None] - position
+    # Rx(a) Ry(b) Rz(c): an angle's axis is turned by the angles before it, and by the parent.
+    before = torch.stack([angles * angles.new_tensor(kept) for kept in ((0, 0, 0), (1, 0, 0), (1, 1, 0))])
+    turned = np.stack([turn[..., axis] for axis, turn in enumerate(angles_to_matrix(before).numpy())], -1)
+    axes = rotation[np.maximum(skeleton.parents, 0)] @ skeleton.frames @ turned
+    return away / np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1e-9), axes.swapaxes(1, 2)
