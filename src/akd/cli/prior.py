@@ -101,6 +101,38 @@ class Export:
 
 
 @dataclass(frozen=True)
+class Sample:
+    """Let a prior dream: a contact sheet with one row of frames for each sentence.
+
+    Example: akd prior sample embedded "a dog walking" "a horse galloping" --out dreams.png
+    """
+
+    name: Annotated[str, tyro.conf.Positional] = "embedded"
+    """A folder, a model on the hub, or "embedded"."""
+    prompts: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
+    """Sentences; without any, eight to judge a small prior by."""
+    out: Path = Path("samples.png")
+    seed: int = 0
+    steps: int = 25
+    """In how many steps noise is removed."""
+    guidance: float = 4.0
+    force: bool = False
+    """Overwrite a picture that is there."""
+
+    def run(self) -> None:
+        from akd.assets import write_new
+        from akd.files.video import write_picture
+        from akd.prior.load import load_prior
+        from akd.prior.sheet import PROMPTS, sample_sheet
+
+        write_new(self.out, force=self.force)
+        prompts = self.prompts or PROMPTS
+        sentences = watched(prompts, len(prompts), "sampling")
+        drawn = sample_sheet(load_prior(self.name), sentences, steps=self.steps, guidance=self.guidance, seed=self.seed)
+        console().print(f"Wrote {write_picture(self.out, drawn)}: " + "; ".join(prompts))
+
+
+@dataclass(frozen=True)
 class Probe:
     """Does the true clip look more likely to the prior than wrong ones (frozen, reversed, shuffled …)? Shares of wins.
 
@@ -139,10 +171,10 @@ class Probe:
 
 Job = (
     Annotated[Info, Sub("info")] | Annotated[Clips, Sub("clips")] | Annotated[Train, Sub("train")]
-    | Annotated[Export, Sub("export")] | Annotated[Probe, Sub("probe")]
+    | Annotated[Export, Sub("export")] | Annotated[Sample, Sub("sample")] | Annotated[Probe, Sub("probe")]
 )  # fmt: skip
 
 
 def prior(job: tyro.conf.OmitSubcommandPrefixes[tyro.conf.OmitArgPrefixes[Job]]) -> None:
-    """Video models: what they cost, train our own small one, probe what one knows."""
+    """Video models: what they cost, train our own small one, see and probe what one knows."""
     job.run()

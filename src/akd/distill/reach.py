@@ -26,16 +26,24 @@ SIDEWAYS = 0.3
 """A turn that moves a limb sideways counts this much of one that moves it fore and aft or up and down …"""
 LEAST = 0.1
 """… and one that only twists it, this much."""
+HANGS = 0.9
+"""An arm hangs if it points down at least so well (cosine): one that holds something long was turned away from the ground."""
 
 
 def at_ease(rig: Rig) -> Float[Tensor, "joint 3"]:
-    """Angles of a body that stands: arms of people hang, though rigs come with them spread. All else is as at rest."""
+    """Angles of a body that stands: arms of people hang, though rigs come with them spread. All else is as at rest.
+
+    Arms that hold something too long for that, such as a sword, stay as they are.
+    """
     body, cue = puppet(rig), Cue(np.zeros(1))
-    standing = perform(body, replace(still(body, cue), arms=relaxed_arms(body, cue)), fps=1.0)
+    arms = relaxed_arms(body, cue)
     ease = torch.zeros(rig.skeleton.joint_count, 3)
-    if body.is_humanoid:
-        arms = [joint for arm in body.arms for joint in (arm.upper, arm.fore) if joint is not None]
-        ease[arms] = standing.pose.angles[0, arms].float()
+    standing = perform(body, replace(still(body, cue), arms=arms), fps=1.0).pose
+    turned = forward_kinematics(rig.skeleton, standing).rotation[0].numpy()
+    hang = [(turned[body.arms[n].upper] @ body.arms[n].directions[0]) @ upper[0] for n, (upper, _) in arms.items()]
+    if hang and min(hang) > HANGS:
+        moved = [joint for arm in body.arms for joint in (arm.upper, arm.fore) if joint is not None]
+        ease[moved] = standing.angles[0, moved].float()
     return ease
 
 

@@ -1,9 +1,9 @@
 """Contact sheets: what a prior makes of sentences, and what its autoencoder makes of clips."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import torch
-from jaxtyping import Float, UInt8
+from jaxtyping import Float
 from torch import Tensor
 
 from akd.prior.prior import VideoPrior
@@ -16,26 +16,26 @@ PROMPTS = (
 
 
 def sample_sheet(
-    prior: VideoPrior, prompts: Sequence[str] = PROMPTS, *, columns: int = 9, steps: int = 25, guidance: float = 4.0,
+    prior: VideoPrior, prompts: Iterable[str] = PROMPTS, *, columns: int = 9, steps: int = 25, guidance: float = 4.0,
     seed: int = 0,
-) -> UInt8[Tensor, "height width 3"]:
+) -> Float[Tensor, "down across 3"]:
     """One row of frames for each sentence."""
     return sheet([prior.sample(prompt, steps=steps, guidance=guidance, seed=seed)[0] for prompt in prompts], columns)
 
 
 def reconstruction_sheet(
     prior: VideoPrior, videos: Sequence[Float[Tensor, "frame height width 3"]], columns: int = 9
-) -> UInt8[Tensor, "height width 3"]:
+) -> Float[Tensor, "down across 3"]:
     """Each clip, and below it what is left of it after encoding and decoding."""
     with torch.no_grad():
         rows = [row for video in videos for row in (video, prior.decode(prior.encode(video[None]))[0])]
     return sheet(rows, columns)
 
 
-def sheet(videos: Sequence[Float[Tensor, "frame height width 3"]], columns: int) -> UInt8[Tensor, "height width 3"]:
+def sheet(videos: Sequence[Float[Tensor, "frame height width 3"]], columns: int) -> Float[Tensor, "down across 3"]:
     """Frames, evenly taken, side by side; videos below one another."""
     rows = []
     for video in videos:
         chosen = torch.linspace(0, len(video) - 1, min(columns, len(video))).round().long()
         rows.append(torch.cat(list(video[chosen]), 1))
-    return (torch.cat(rows).clamp(0, 1) * 255).round().byte()
+    return torch.cat(rows).clamp(0, 1)
