@@ -148,8 +148,8 @@ def entries(good: str) -> list[dict]:
 
 
 def test_success_is_reached_where_it_stays() -> None:
-    assert reached(entries("--+-+++++-")) == {"iterations": 25, "evaluations": 200, "renders": 25, "seconds": 12.5}
-    assert reached(entries("--+++")) is None  # not held long enough to know
+    assert reached(entries("--+-+++-")) == {"iterations": 25, "evaluations": 200, "renders": 25, "seconds": 12.5}
+    assert reached(entries("--+-++")) is None  # not held long enough to know
     assert spent(entries("--"))["evaluations"] == 80
 
 

@@ -29,9 +29,11 @@ from akd.study.rows import Row
 SECONDS = 3.0
 """Length of the clips that are measured."""
 LOOK_EVERY = 10
-"""Iterations between two measurements …"""
-HELD = 20
-"""… and for how many iterations success must last to count as reached."""
+"""Iterations between two measurements, at least …"""
+LOOKS = 50
+"""… and so many measurements in a long run."""
+HELD = 3
+"""In how many measurements, one after the other, success must be found to count as reached."""
 
 
 @dataclass(frozen=True)
@@ -114,12 +116,11 @@ def spent(log: list[dict[str, Any]]) -> dict[str, float]:
 
 
 def reached(log: list[dict[str, Any]]) -> dict[str, float] | None:
-    """What a run cost until success was there to stay: every measurement of the next iterations found it again."""
+    """What a run cost until success was there to stay: the next measurements found it again."""
     looks = [(entry["iteration"], entry["success"]) for entry in log if "success" in entry]
-    for index, (begun, found) in enumerate(looks):
-        later = [good for at, good in looks[index:] if at <= begun + HELD]
-        if found and all(later) and looks[-1][0] >= begun + HELD:
-            return spent(log[: begun + 1])
+    for index in range(len(looks) - HELD + 1):
+        if all(found for _, found in looks[index : index + HELD]):
+            return spent(log[: looks[index][0] + 1])
     return None
 
 
@@ -146,7 +147,7 @@ def _iterate(cell: Cell, job: Job, run: Distillation, own_jerk: float | None, fo
     work = {"evaluations": prior.evaluations - before[0], "renders": prior.renders - before[1]}
     entry: dict[str, Any] = {"iteration": run.iteration - 1, **numbers, **work, "seconds": time.perf_counter() - begun}
     measured = None
-    if run.iteration % LOOK_EVERY == 0:
+    if run.iteration % max(LOOK_EVERY, cell.iterations // LOOKS) == 0:
         measured = evaluate(run.task.rig, finished(job, run.task, run.dance), from_file=False)
         tested: Success = success(measured, cell.wish, own_jerk)
         entry |= {"success": tested.passed, "failures": list(tested.failures)}
