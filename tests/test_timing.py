@@ -13,7 +13,7 @@ from akd.distill.loop import possible_lags
 from akd.distill.planting import LEAN, choose_pace, out_of_the_ground, planted
 from akd.distill.reach import channel_reach
 from akd.distill.recipe import Recipe
-from akd.distill.timing import RUN, TEMPO, WALK, Timing, rise, suited, timed, timing_of
+from akd.distill.timing import QUICKER, RUN, TEMPO, WALK, Timing, rise, suited, timed, timing_of
 from akd.measure.contact import skating_ratio
 from akd.measure.gait import GRAVITY
 from akd.measure.gait import froude as froude_number
@@ -78,6 +78,7 @@ def test_what_the_sentence_explains_counts_beside_speed() -> None:
 def test_tempo_suits_the_gait(froude: float, leaning: float, becomes: float) -> None:
     dance, curves = dancing(DOG)
     dance.speed.fill_(at_froude(DOG, froude))
+    curves.start_frequency = float(dance.speed) / 2.0
     dance.leaning.fill_(leaning)
     result = suited(DOG, dance)
     assert froude_number(float(result.speed), DOG.leg_metres) == pytest.approx(becomes, rel=1e-3)
@@ -92,6 +93,18 @@ def test_gallops_are_fast_and_hops_of_any_speed(lag: float, froude: float, becom
     dance, _ = dancing(DOG, lag)
     dance.speed.fill_(at_froude(DOG, froude))
     assert froude_number(float(suited(DOG, dance).speed), DOG.leg_metres) == pytest.approx(becomes, rel=1e-3)
+
+
+def test_long_strides_on_four_legs_are_quick() -> None:
+    """Of runs at one speed, the one with the longer strides is quickened, on four legs only."""
+    speeds = []
+    for rig in (DOG, creature("human", 1)):
+        dance, curves = dancing(rig)
+        dance.speed.fill_(at_froude(rig, 1.2))
+        for stride in (2.0, 4.0):
+            curves.start_frequency = float(dance.speed) / stride
+            speeds.append(float(suited(rig, dance).speed / dance.speed))
+    assert speeds == pytest.approx([1.0, QUICKER, 1.0, 1.0], rel=1e-3)
 
 
 def test_what_stands_long_enough_or_goes_nowhere_is_left_alone() -> None:

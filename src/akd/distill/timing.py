@@ -33,6 +33,11 @@ WALKS_AT, RUNS_AT, GALLOPS_AT = 0.4, 1.0, 1.5
 from trot to gallop at 2 to 3, Alexander and Jayes 1983) …"""
 TEMPO = 1.5
 """… but by no more than this factor."""
+STRIDE, GROWTH = 2.4, 0.68
+"""Animals that run on four legs take strides of the first [ℓ], times v/√(gℓ) to the power of the second (Alexander and Jayes
+1983): longer ones belong to a higher speed …"""
+QUICKER = 1.25
+"""… to which a run is quickened, but by no more than this factor."""
 GALLOPING_LEGS = 4
 """Only on so many do animals gallop: who skips on two, runs, and pairs of more legs take turns at every speed (Hughes 1952,
 Wilson 1966)."""
@@ -78,9 +83,17 @@ def suited(rig: Rig, dance: Dance) -> Dance:
     if number < (STROLLS_ABOVE if dance.in_turn else THROWN_ABOVE) or float(dance.lag) == 0.0:
         return dance
     least = RUNS_AT if dance.in_turn or len(rig.legs) < GALLOPING_LEGS else GALLOPS_AT
-    wanted = max(number, least) if _runs(dance, number) else min(number, WALKS_AT)
+    runs = _runs(dance, number)
+    wanted = max(number, least) if runs else min(number, WALKS_AT)
     factor = min(max((wanted / number) ** 0.5, 1 / TEMPO), TEMPO)
+    if runs and len(rig.legs) == GALLOPING_LEGS:
+        factor = max(factor, min(_natural_speed(dance, dance.curves) / number**0.5, QUICKER))
     return dance if factor == 1.0 else dance.quicker(factor)
+
+
+def _natural_speed(dance: Dance, curves: Fourier) -> float:
+    """At what speed animals on four legs take strides of this length [√(gℓ)]."""
+    return float(dance.speed / curves.frequency / STRIDE) ** (1 / GROWTH)
 
 
 def _runs(dance: Dance, number: float) -> bool:
