@@ -10,7 +10,7 @@ from akd.creatures.build import creature
 from akd.distill.curves import Fourier
 from akd.distill.dance import Dance
 from akd.distill.loop import possible_lags
-from akd.distill.planting import LEAN, choose_pace, out_of_the_ground, planted
+from akd.distill.planting import LEAN, choose_pace, choose_to_stay, out_of_the_ground, planted
 from akd.distill.reach import channel_reach
 from akd.distill.recipe import Recipe
 from akd.distill.timing import QUICKER, RUN, TEMPO, WALK, Timing, rise, suited, timed, timing_of
@@ -128,6 +128,27 @@ def test_legs_that_hardly_swing_are_not_made_to_walk() -> None:
     still = planted(DOG, calm.at_speed(1.0), lambda each: each.motion(41, 30.0))
     along = trace(DOG, still).feet[..., 0]
     assert np.ptp(along, axis=0).max() < 0.02
+
+
+def test_a_body_stays_if_that_is_far_less_surprising() -> None:
+    """Whoever stays keeps legs and feet where they are, and moves on above; whoever is nearly as well off goes on going."""
+    dance, curves = dancing(DOG)
+    gone = Dance(DOG.skeleton, curves, 2.0).requires_grad_(False)
+
+    def clip(each: Dance) -> Motion:
+        return each.motion(41, 30.0)
+
+    def travel(motion: Motion) -> float:
+        return float(motion.pose.root_position[-1, 0] - motion.pose.root_position[0, 0])
+
+    choose_to_stay(DOG, gone, clip, lambda motion: 0.1 * (travel(motion) > 0.5))
+    assert float(gone.speed) == 2.0
+    choose_to_stay(DOG, gone, clip, lambda motion: 0.2 * (travel(motion) > 0.5))
+    assert float(gone.speed) == 0.0
+    still, moving = planted(DOG, gone, clip), dance.motion(41, 30.0)
+    assert np.ptp(trace(DOG, still).feet, axis=0).max() < 0.02
+    others = [joint for limb in DOG.skeleton.limbs if limb.kind in ("tail", "neck", "head") for joint in limb.joints]
+    torch.testing.assert_close(still.pose.angles[:, others].float(), moving.pose.angles[:, others])
 
 
 def test_a_stretched_stance_takes_its_share_of_the_time() -> None:

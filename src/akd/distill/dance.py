@@ -4,7 +4,7 @@ import copy
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from akd.distill.curves import Curves, Fourier, Times
@@ -30,7 +30,8 @@ class Dance(nn.Module):
     """How far the root is raised [ℓ], so that feet are on the ground."""
     lag: Tensor
     """By how much of a round a loop's right side follows its left: animals hop or take turns, but both sides do the same."""
-
+    legs: Tensor
+    """1 while legs move, 0 for a body that stays where it is (see ``planting.choose_to_stay``)."""
     leaning: Tensor
     """Towards a run rather than a walk, as far as the prior was asked: the natural logarithm of a factor on the Froude number."""
 
@@ -47,8 +48,10 @@ class Dance(nn.Module):
         self.register_buffer("height", torch.tensor(0.0))
         self.rest = torch.as_tensor(skeleton.positions[0], dtype=torch.float32)
         self.register_buffer("lag", torch.tensor(lag))
+        self.register_buffer("legs", torch.tensor(1.0))
         self.register_buffer("leaning", torch.tensor(0.0))
         self.pairs = paired_channels(skeleton)
+        self.is_leg = leg_channels(skeleton)
         self.reach = torch.as_tensor(channel_reach(skeleton, self.ease), dtype=torch.float32)
 
     def pose(self, times: Times) -> Pose:
@@ -56,6 +59,7 @@ class Dance(nn.Module):
         values = self.reach * self.curves(times)
         if isinstance(self.curves, Fourier):
             values = self._two_sided(values, times, self.curves)
+        values = torch.where(self.is_leg, self.legs, 1.0) * values
         carried = torch.stack((self.speed * times, self.height.expand_as(times), torch.zeros_like(times)), -1)
         angles = values[:, 6:].unflatten(1, (-1, 3))
         angles = self.ease + torch.cat((torch.zeros_like(angles[:, :1]), angles), 1)
@@ -99,6 +103,13 @@ class Dance(nn.Module):
         return dance
 
     @torch.no_grad()
+    def stay(self) -> "Dance":
+        """From now on, stay in place and keep the legs still; returns itself."""
+        self.legs.zero_()
+        self.speed.zero_()
+        return self
+
+    @torch.no_grad()
     def quicker(self, factor: float) -> "Dance":
         """The same loop in less time."""
         dance = copy.deepcopy(self)
@@ -124,6 +135,14 @@ def paired_channels(skeleton: Skeleton) -> tuple[Tensor, Tensor, Tensor]:
     right = skeleton.mirror[left]
     sign = np.sign(np.diagonal(mirror_maps(skeleton.frames, skeleton.mirror)[right], axis1=1, axis2=2))
     return joint_channels(left), joint_channels(right), torch.as_tensor(sign.ravel(), dtype=torch.float32)
+
+
+def leg_channels(skeleton: Skeleton) -> Bool[Tensor, " channel"]:
+    """Which curves move legs."""
+    joints = [joint for limb in skeleton.limbs_of("leg") for joint in limb.joints]
+    found = torch.zeros(len(ROOT_REACH) + 3 * (skeleton.joint_count - 1), dtype=torch.bool)
+    found[joint_channels(np.array(joints, dtype=int))] = True
+    return found
 
 
 def joint_channels(joints: Int[np.ndarray, " chosen"]) -> Int[Tensor, " channel"]:

@@ -16,7 +16,7 @@ from akd.distill.estimators import ESTIMATORS, Question, draw_noise
 from akd.distill.hinges import hinges_of
 from akd.distill.objective import STANCE, Footing, ground_depth, lift, settle, settle_speed, slip, smoothness, steps
 from akd.distill.phases import choose_phases
-from akd.distill.planting import choose_pace
+from akd.distill.planting import choose_pace, choose_to_stay
 from akd.distill.reach import at_ease, channel_reach
 from akd.distill.recipe import PAPER_LATENTS, Recipe
 from akd.distill.soft_film import film_softly
@@ -71,9 +71,14 @@ class Distillation:
         self.iteration += 1
         if len(self.contenders) > 1 and self.iteration >= recipe.trial * recipe.iterations:
             self._decide(randomness)
-        if self.iteration in (round(share * recipe.iterations) for share in recipe.phases_at):
+        if self.iteration in self._moments:
             self._choose_phases(randomness)
         return measured[0]
+
+    @property
+    def _moments(self) -> list[int]:
+        """Iterations after which the prior is asked outright."""
+        return [round(share * self.task.recipe.iterations) for share in self.task.recipe.phases_at]
 
     def _randomness(self) -> torch.Generator:
         """All chance of an iteration comes from its number and the seed."""
@@ -115,10 +120,15 @@ class Distillation:
         for contender in self.contenders:
             choose_phases(contender.dance, lambda dance: opinion(task.film_clip(dance)))
             contender.forget_direction()
-        if len(self.contenders) == 1 and task.recipe.plant and self.dance.in_turn:
+        if len(self.contenders) > 1 or not task.recipe.plant:
+            return
+        finer = math.ceil(PACE_FPS / task.fps)
+        if self.dance.in_turn:
             heard = opinion_of(task, unexplained, JUDGES, randomness)
-            finer = math.ceil(PACE_FPS / task.fps)
             choose_pace(task.rig, self.dance, lambda dance: task.film_clip(dance, finer), heard)
+        if self.iteration == self._moments[-1]:
+            opinion = opinion_of(task, surprise, JUDGES, randomness)
+            choose_to_stay(task.rig, self.dance, lambda dance: task.film_clip(dance, finer), opinion)
 
     def _window(self, randomness: torch.Generator) -> float:
         """When the film begins [s]: a loop is one window, a longer clip is seen in windows that overlap."""
