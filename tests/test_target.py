@@ -17,7 +17,7 @@ from akd.measure.evaluate import evaluate
 from akd.measure.trace import trace
 from akd.motion import Motion
 from akd.physics.footlock import feet_of, reach
-from akd.physics.stance import find_stance, ground_line, implied_velocity, planted, stretches
+from akd.physics.stance import find_stance, ground_line, implied_velocity, planted, stretches, unhurried
 from akd.physics.target import TargetSettings, prepare
 from akd.pose import Pose
 from akd.rig import Rig
@@ -172,3 +172,17 @@ def test_the_ground_line_follows_a_float_but_not_a_jump():
     lowest = np.full(90, 0.2)
     lowest[40:52] += 0.5
     assert np.abs(ground_line(lowest, 30.0) - 0.2).max() < 1e-6
+
+
+def test_unhurried_feet_stand_as_before_and_jerk_less() -> None:
+    """A foot that travels in the middle third of its swing takes more of the swing for it; going along changes nothing."""
+    time = np.linspace(0, 3, 91)
+    stands = (time % 1 < 0.6)[:, None]
+    hasty = np.floor(time) + np.clip(((time % 1) - 0.73) / 0.13, 0, 1)
+    paths = np.stack((hasty, 0 * time, 0 * time), -1)[:, None]
+    calm = unhurried(paths, stands)
+    np.testing.assert_array_equal(calm[stands], paths[stands])
+    assert np.abs(np.diff(calm, n=3, axis=0)).mean() < 0.5 * np.abs(np.diff(paths, n=3, axis=0)).mean()
+    steady = np.stack((2 * time, 0 * time, 0 * time), -1)[:, None]
+    np.testing.assert_allclose(unhurried(steady, stands)[8:-8], steady[8:-8], atol=1e-6)
+    np.testing.assert_array_equal(unhurried(paths, np.ones_like(stands)), paths)

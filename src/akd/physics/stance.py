@@ -36,6 +36,8 @@ STEP = 0.1
 """Two prints farther apart than this have a swing between them [ℓ]."""
 RISE, LEAVE = 0.2, 0.5
 """Share of a swing in which a foot rises to its clearance, and in which it catches up with its path; the same at its end."""
+HASTE, CALM = 0.12, 0.28
+"""Share of a swing over which the path of an unhurried foot is smoothed, and in which that sets in and ends."""
 
 Stance = Bool[np.ndarray, "frame foot"]
 """Which feet stand when."""
@@ -177,3 +179,18 @@ def _planted_foot(path: Vectors, stances: list[tuple[int, int]], rolled: Vectors
 def _smooth_max(height: np.ndarray, floor: np.ndarray) -> np.ndarray:
     """The larger of two curves without a kink where they cross; exact where the floor is zero."""
     return (height + floor + np.sqrt(np.square(height - floor) + np.square(0.5 * floor))) / 2
+
+
+def unhurried(paths: Feet, stands: Bool[np.ndarray, "frame foot"]) -> Feet:
+    """The paths without the haste in which planted feet leave late and are down early. Stances stay as they are."""
+    swings = [(foot, a, b) for foot in range(paths.shape[1]) for a, b in stretches(~stands[:, foot])]
+    if not swings:
+        return paths
+    # Gone along with, so that smoothing does not hold back what travels.
+    along = np.linspace(0, 1, len(paths))[:, None, None] * (paths[-1] - paths[0]).mean(0)
+    width = HASTE * float(np.median([b - a for _, a, b in swings]))
+    smooth, out = gaussian_filter1d(paths - along, width, axis=0, mode="nearest") + along, paths.copy()
+    for foot, a, b in swings:
+        u = np.arange(1, b - a + 1) / (b - a + 1)
+        out[a:b, foot] += ease(np.minimum(u, 1 - u) / CALM)[:, None] * (smooth - paths)[a:b, foot]
+    return out

@@ -26,7 +26,18 @@ from akd.physics.body import EARTH, Body, body_from_rig
 from akd.physics.flight import falling_freely, rise
 from akd.physics.footlock import feet_of, overstretch, reach, within_reach
 from akd.physics.roll import calmed, rolled
-from akd.physics.stance import Seen, Stance, close_gaps, find_stance, foot_levels, ground_line, hold_up, implied_velocity, planted
+from akd.physics.stance import (
+    Seen,
+    Stance,
+    close_gaps,
+    find_stance,
+    foot_levels,
+    ground_line,
+    hold_up,
+    implied_velocity,
+    planted,
+    unhurried,
+)
 from akd.pose import Pose
 from akd.rig import Rig
 from akd.rotations import (
@@ -234,7 +245,10 @@ def _locked(
     turns = calmed(strings, root, turns, stands, fps) if body else turns
     wanted, bent = feet_of(strings, root, turns), turns
     high = HIGH + HIGHER * fps * float(np.linalg.norm(np.diff(root[:, [0, 2]], axis=0), axis=1).mean())
-    wanted = planted(wanted, stands, rolled(strings, root, turns), high) if body else planted(wanted, stands)
+    if body:
+        wanted = planted(wanted, stands, rolled(strings, root, turns), high)
+    else:
+        wanted = unhurried(planted(wanted, stands), stands)
     for _ in range(BALANCING if body else 1):
         if body:
             height = centre_of_mass(strings, body, root, bent)[:, 1]
