@@ -28,7 +28,7 @@ def profile(task: Task, iterations: int = 3) -> dict[str, float]:
             run.step()
         seconds["all"] = time.process_time() - begun
     film_back, encoder_back = _backward(task, run)
-    steps = iterations * task.recipe.steps_each
+    steps = iterations * task.recipe.steps_each * len(run.contenders)
     parts = {
         "prior: network": seconds["network"], "prior: encoder": seconds["encoder"],
         "prior: back through the encoder": steps * encoder_back,
