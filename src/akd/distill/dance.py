@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from akd.distill.curves import Curves, Fourier, Times
 from akd.distill.hinges import Hinges
-from akd.distill.reach import ROOT_REACH, channel_reach
+from akd.distill.reach import ROOT_REACH, channel_count, channel_reach
 from akd.motion import Motion
 from akd.pose import Pose
 from akd.rotations import rotation_vector_to_quaternion
@@ -140,7 +140,7 @@ def paired_channels(skeleton: Skeleton) -> tuple[Tensor, Tensor, Tensor]:
 def leg_channels(skeleton: Skeleton) -> Bool[Tensor, " channel"]:
     """Which curves move legs."""
     joints = [joint for limb in skeleton.limbs_of("leg") for joint in limb.joints]
-    found = torch.zeros(len(ROOT_REACH) + 3 * (skeleton.joint_count - 1), dtype=torch.bool)
+    found = torch.zeros(channel_count(skeleton), dtype=torch.bool)
     found[joint_channels(np.array(joints, dtype=int))] = True
     return found
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import torch
@@ -17,7 +18,7 @@ from akd.distill.hinges import hinges_of
 from akd.distill.objective import STANCE, Footing, ground_depth, lift, settle, settle_speed, slip, smoothness, steps
 from akd.distill.phases import choose_phases
 from akd.distill.planting import choose_pace, choose_to_stay
-from akd.distill.reach import at_ease, channel_reach
+from akd.distill.reach import at_ease, channel_count
 from akd.distill.recipe import PAPER_LATENTS, Recipe
 from akd.distill.soft_film import film_softly
 from akd.distill.task import Task, opinion_of
@@ -122,13 +123,11 @@ class Distillation:
             contender.forget_direction()
         if len(self.contenders) > 1 or not task.recipe.plant:
             return
-        finer = math.ceil(PACE_FPS / task.fps)
+        clip = partial(task.film_clip, finer=math.ceil(PACE_FPS / task.fps))
         if self.dance.in_turn:
-            heard = opinion_of(task, unexplained, JUDGES, randomness)
-            choose_pace(task.rig, self.dance, lambda dance: task.film_clip(dance, finer), heard)
+            choose_pace(task.rig, self.dance, clip, opinion_of(task, unexplained, JUDGES, randomness))
         if self.iteration == self._moments[-1]:
-            opinion = opinion_of(task, surprise, JUDGES, randomness)
-            choose_to_stay(task.rig, self.dance, lambda dance: task.film_clip(dance, finer), opinion)
+            choose_to_stay(task.rig, self.dance, clip, opinion_of(task, surprise, JUDGES, randomness))
 
     def _window(self, randomness: torch.Generator) -> float:
         """When the film begins [s]: a loop is one window, a longer clip is seen in windows that overlap."""
@@ -186,7 +185,7 @@ def possible_lags(rig: Rig, recipe: Recipe) -> tuple[float, ...]:
 def start_dance(task: Task, lag: float) -> Dance:
     """A body at ease, constant speed, a little noise: nothing here knows the sentence."""
     recipe, randomness = task.recipe, torch.Generator().manual_seed(task.seed)
-    channels = len(channel_reach(task.rig.skeleton))
+    channels = channel_count(task.rig.skeleton)
     curves: Curves
     if recipe.curves == "fourier":
         curves = Fourier(channels, task.start_frequency, task.film_seconds / 2, spread=SPREAD, randomness=randomness)

@@ -38,13 +38,20 @@ def at_ease(rig: Rig) -> Float[Tensor, "joint 3"]:
     body, cue = puppet(rig), Cue(np.zeros(1))
     arms = relaxed_arms(body, cue)
     ease = torch.zeros(rig.skeleton.joint_count, 3)
+    if not arms:
+        return ease
     standing = perform(body, replace(still(body, cue), arms=arms), fps=1.0).pose
     turned = forward_kinematics(rig.skeleton, standing).rotation[0].numpy()
     hang = [(turned[body.arms[n].upper] @ body.arms[n].directions[0]) @ upper[0] for n, (upper, _) in arms.items()]
-    if hang and min(hang) > HANGS:
+    if min(hang) > HANGS:
         moved = [joint for arm in body.arms for joint in (arm.upper, arm.fore) if joint is not None]
         ease[moved] = standing.angles[0, moved].float()
     return ease
+
+
+def channel_count(skeleton: Skeleton) -> int:
+    """How many curves move a body: six of the root, three for every other joint."""
+    return len(ROOT_REACH) + 3 * (skeleton.joint_count - 1)
 
 
 def channel_reach(skeleton: Skeleton, ease: Float[Tensor, "joint 3"] | None = None) -> Float[np.ndarray, " channel"]:

@@ -28,6 +28,8 @@ from akd.skeleton import Limb, Posed, forward_kinematics
 
 RUNS_ABOVE = 0.5
 """Froude number above which animals run …"""
+THROWN_ABOVE = 0.04
+"""… or, with both legs of a pair going together, have to throw themselves forward; slower, nothing is said about them."""
 WALKS_AT, RUNS_AT, GALLOPS_AT = 0.4, 1.0, 1.5
 """A walk is slowed down to the first, a run quickened to the second and a gallop to the third, if it is beyond (animals change
 from trot to gallop at 2 to 3, Alexander and Jayes 1983) …"""
@@ -41,8 +43,6 @@ QUICKER = 1.25
 GALLOPING_LEGS = 4
 """Only on so many do animals gallop: who skips on two, runs, and pairs of more legs take turns at every speed (Hughes 1952,
 Wilson 1966)."""
-THROWN_ABOVE = 0.04
-"""… or, with both legs of a pair going together, have to throw themselves forward; slower, nothing is said about them."""
 STROLLS_ABOVE = 0.01
 """Froude number below which a body goes nowhere."""
 WALK, RUN = 0.58, 0.38
