@@ -13,9 +13,8 @@ from scipy.spatial.transform import Rotation
 
 from akd.mesh import Mesh
 from akd.motion import Motion
-from akd.pose import Pose
 from akd.rig import Rig
-from akd.skeleton import Limb, Skeleton
+from akd.skeleton import Limb, Pose, Skeleton
 
 TOOLS = Path(__file__).resolve().parents[1] / "tools"
 

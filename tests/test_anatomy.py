@@ -7,16 +7,15 @@ import numpy as np
 import pytest
 import torch
 
-from akd.anatomy.build import build_rig
-from akd.anatomy.clips import bone_matrices, read_clip
-from akd.anatomy.names import side_of
 from akd.assets import load_rig, read_file, save_animation
+from akd.character.build import build_rig
+from akd.character.clips import bone_matrices, read_clip
+from akd.character.symmetry import side_of
 from akd.errors import AkdError
 from akd.mesh import Mesh
 from akd.motion import Motion
-from akd.pose import Pose
 from akd.rig import FileRig, Rig
-from akd.skeleton import forward_kinematics
+from akd.skeleton import Pose, forward_kinematics
 from sample_files import chain_file, walker_file
 
 # legs, arms, wings, tails and the facing direction of every legged asset, checked by eye.

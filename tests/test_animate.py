@@ -14,14 +14,17 @@ import torch
 from PIL import Image
 
 from akd.cli import main
-from akd.distill import animate, checkpoint, results, several
-from akd.distill.job import Job, clip, make_task
+from akd.distill.foot_locking import clip
 from akd.distill.loop import Distillation
 from akd.distill.recipe import Recipe
-from akd.distill.run import FILES, RunFolder
-from akd.distill.several import begin_runs, resume_runs
-from akd.distill.watch import Watch
 from akd.errors import AkdError
+from akd.pipeline import animate, results
+from akd.pipeline import animate as several
+from akd.pipeline import run_folder as checkpoint
+from akd.pipeline.animate import begin_runs, resume_runs
+from akd.pipeline.job import Job, make_task
+from akd.pipeline.progress import Progress
+from akd.pipeline.run_folder import FILES, RunFolder
 from akd.prior.families import FAMILIES
 from akd.prior.prior import VideoPrior
 from akd.render.preview import PreviewSettings
@@ -70,7 +73,7 @@ def quickly(monkeypatch) -> None:
 
 
 def run_to_end(folder: Path, job: Job = JOB, count: int = 1) -> list[RunFolder]:
-    return begin_runs(folder, job, count, Watch(), prior=closed_prior())
+    return begin_runs(folder, job, count, Progress(), prior=closed_prior())
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +129,7 @@ def test_killed_at_any_moment_it_ends_with_the_same_motion(moment: str, unbroken
         with pytest.raises(Killed):
             run_to_end(tmp_path)
     assert not RunFolder(tmp_path).finished
-    (run,) = resume_runs(tmp_path, Watch(), prior=closed_prior())
+    (run,) = resume_runs(tmp_path, Progress(), prior=closed_prior())
     assert run["motion.npz"].read_bytes() == (unbroken / "motion.npz").read_bytes()
     assert [entry["iteration"] for entry in run.log()] == [0, 1, 2]
 
@@ -148,7 +151,7 @@ def test_kill_nine(unbroken: Path, tmp_path: Path) -> None:
     alike = {**os.environ, "OMP_NUM_THREADS": str(torch.get_num_threads())}  # sums depend on how many threads share them
     ended = subprocess.run([sys.executable, "-c", script, tmp_path / "run"], cwd=root, env=alike)
     assert ended.returncode == -signal.SIGKILL
-    (run,) = resume_runs(tmp_path / "run", Watch(), prior=closed_prior())
+    (run,) = resume_runs(tmp_path / "run", Progress(), prior=closed_prior())
     assert run["motion.npz"].read_bytes() == (unbroken / "motion.npz").read_bytes()
 
 
@@ -160,15 +163,15 @@ def test_nothing_is_overwritten_unless_asked(unbroken: Path, tmp_path: Path) -> 
     (tmp_path / "mine.txt").write_text("keep")
     with pytest.raises(AkdError, match="exists already"):
         run_to_end(tmp_path)
-    begin_runs(tmp_path, JOB, 1, Watch(), force=True, prior=closed_prior())
+    begin_runs(tmp_path, JOB, 1, Progress(), force=True, prior=closed_prior())
     assert (tmp_path / "mine.txt").read_text() == "keep"
     with pytest.raises(AkdError, match="not a run"):
-        resume_runs(tmp_path / "nowhere", Watch())
+        resume_runs(tmp_path / "nowhere", Progress())
 
 
 def test_a_finished_run_is_not_done_again(unbroken: Path) -> None:
     before = (unbroken / "result.json").stat().st_mtime_ns
-    resume_runs(unbroken, Watch(), prior=None)
+    resume_runs(unbroken, Progress(), prior=None)
     assert (unbroken / "result.json").stat().st_mtime_ns == before
 
 
@@ -181,7 +184,7 @@ def test_several_seeds_give_several_motions(unbroken: Path, tmp_path: Path) -> N
     assert (tmp_path / "two" / "strips.png").is_file()
     assert several.difference(tmp_path / "two") > 0
     runs[1]["result.json"].unlink()
-    resume_runs(tmp_path / "two", Watch(), prior=closed_prior())
+    resume_runs(tmp_path / "two", Progress(), prior=closed_prior())
     assert runs[1].finished
 
 
@@ -240,7 +243,7 @@ def test_memory_and_finiteness_are_told_in_one_sentence(tmp_path: Path, monkeypa
     prior = closed_prior()
     prior.mean = prior.mean * torch.nan
     with pytest.raises(AkdError, match="not finite at iteration 0"):
-        begin_runs(tmp_path / "nan", JOB, 1, Watch(), prior=prior)
+        begin_runs(tmp_path / "nan", JOB, 1, Progress(), prior=prior)
 
 
 def test_sentences_that_a_prior_cannot_read_are_refused() -> None:
@@ -326,7 +329,7 @@ def test_a_character_that_changed_is_noticed(tmp_path: Path, monkeypatch) -> Non
     monkeypatch.undo()
     path = tmp_path / "fox.glb"
     path.write_bytes(b"one")
-    from akd.distill.job import fingerprint, read_character
+    from akd.pipeline.job import fingerprint, read_character
 
     job = replace(JOB, character=str(path), fingerprint=fingerprint(path))
     path.write_bytes(b"two")

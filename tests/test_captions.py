@@ -5,7 +5,7 @@ import pytest
 
 from akd.creatures.actions import ACTIONS
 from akd.creatures.captions import VERBS, action_from_prompt, captions, describe, gerund, negative
-from akd.creatures.gait_table import GAITS
+from akd.gait.table import GAITS
 
 SHARED = {"tripod": "walk", "tetrapod": "walk", "wave": "walk"}
 """Motions whose plain words mean the plain motion; the body decides which gait that is."""

@@ -7,14 +7,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from experiments.soundness import Soundness, random_pose, soundness, stretch_under
 
 from akd.creatures.build import creature
 from akd.creatures.plans import PLANS
 from akd.creatures.remesh import collapse_short_edges, split_long_edges
 from akd.creatures.shap_e import shap_e_mesh, stage_mesh
-from akd.creatures.soundness import Soundness, random_pose, soundness, stretch_under
-from akd.creatures.vocabulary import NEAREST, SYNONYMS
-from akd.creatures.words import character, read
+from akd.creatures.words import NEAREST, SYNONYMS, character, read
 from akd.errors import AkdError
 from akd.rig import Rig
 from akd.skeleton import bone_frames

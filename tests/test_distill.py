@@ -8,22 +8,19 @@ import torch
 
 from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
-from akd.distill.curves import Fourier, Frames, Spline
-from akd.distill.dance import Dance
-from akd.distill.estimators import Question, csd, dds, draw_noise, lively, sds
-from akd.distill.loop import Distillation, Task, as_seen, distill, start_dance
-from akd.distill.objective import Footing, ground_depth, lift, settle, settle_speed, slip, smoothness, steps
-from akd.distill.prompts import expand, subject, unwanted
-from akd.distill.reach import at_ease, channel_reach
+from akd.distill.channel_scale import channel_scale, neutral_pose
+from akd.distill.estimators import ScoreInputs, csd, dds, draw_noise, sds, variance_preserving_sds
+from akd.distill.loop import Distillation, Task, distill, initial_trajectory, without_steady_path
+from akd.distill.losses import GroundContacts, foot_motion, ground_depth, lift, slip, smoothness, update_height, update_speed
+from akd.distill.prompts import expand, negative_prompts, subject
 from akd.distill.recipe import PAPER, Recipe
 from akd.distill.soft_film import film_softly
-from akd.pose import Pose
-from akd.prior.prior import SAID, SHOWN, LatentShape, VideoPrior, surprise
-from akd.prior.schedule import Guess, NoiseSchedule
+from akd.distill.trajectory import Fourier, Frames, Spline, Trajectory
+from akd.prior.prior import SAID, SHOWN, LatentShape, VideoPrior, guided_denoising_error
+from akd.prior.schedule import Denoised, NoiseSchedule
 from akd.reconstruct.skinned import skinned_splats
-from akd.render.film import film
-from akd.render.film_settings import FilmSettings
-from akd.skeleton import forward_kinematics
+from akd.render.film import FilmSettings, film
+from akd.skeleton import Pose, forward_kinematics
 
 SMALL = FilmSettings(width=32, height=32, frames=9, ground=None, azimuth=(60, 60), elevation=(20, 20), distance=(1, 1))
 
@@ -52,7 +49,7 @@ class GaussianPrior(VideoPrior):
         level = self.schedule.level(t)
         kept = level.signal * self.spread**2 / (level.signal.square() * self.spread**2 + level.noise.square())
         clean = self.mean + kept * (z_t - level.signal * self.mean)
-        return Guess(clean, (z_t - level.signal * clean) / level.noise)
+        return Denoised(clean, (z_t - level.signal * clean) / level.noise)
 
 
 def test_a_fourier_motion_is_an_exact_loop() -> None:
@@ -77,7 +74,7 @@ def test_the_start_is_rest_at_constant_speed_and_knows_no_sentence() -> None:
     rig = creature("dog", 3)
     prior, skinned = GaussianPrior(torch.zeros(1, 3, 9, 16, 16)), skinned_splats(rig)
     tasks = (Task(rig, skinned, prior, words, ("",), Recipe(), 1.0) for words in ("a dog walking", "a dog running"))
-    walk, run = (start_dance(task, 0.5) for task in tasks)
+    walk, run = (initial_trajectory(task, 0.5) for task in tasks)
     for a, b in zip(walk.parameters(), run.parameters(), strict=True):
         assert torch.equal(a, b)
     motion = walk.motion(9, 8.0)
@@ -88,10 +85,10 @@ def test_the_start_is_rest_at_constant_speed_and_knows_no_sentence() -> None:
 
 def test_a_calmer_motion_swings_about_the_same_middle() -> None:
     rig = creature("dog", 3)
-    curves = Fourier(len(channel_reach(rig.skeleton)), 1.0, 0.5, spread=0.3, randomness=seeded())
+    curves = Fourier(len(channel_scale(rig.skeleton)), 1.0, 0.5, spread=0.3, randomness=seeded())
     with torch.no_grad():
         curves.coefficients[0] = 0.2
-    dance = Dance(rig.skeleton, curves, 2.0)
+    dance = Trajectory(rig.skeleton, curves, 2.0)
     assert float(dance.calmer(0.5).speed) == 1.0
     middle = dance.calmer(0.0).motion(1, 1.0).pose.angles
     a, b = (dance.motion(20, 20.0).pose.angles - middle, dance.calmer(0.5).motion(20, 20.0).pose.angles - middle)
@@ -103,7 +100,7 @@ def test_joints_reach_where_animals_move() -> None:
     """A leg's swing fore and aft has more reach than its twist, whether the leg points down or aside."""
     for plan in ("dog", "spider"):
         skeleton = creature(plan, 1).skeleton
-        reach = channel_reach(skeleton)[6:].reshape(-1, 3)
+        reach = channel_scale(skeleton)[6:].reshape(-1, 3)
         hips = [limb.joints[0] - 1 for limb in skeleton.limbs if limb.kind == "leg"]
         assert (reach[hips].max(1) > 0.4).all()
         assert (reach[hips].min(1) < 0.5 * reach[hips].max(1)).all()
@@ -111,9 +108,9 @@ def test_joints_reach_where_animals_move() -> None:
 
 def test_arms_hang_and_swing_however_they_are_spread_at_rest() -> None:
     """People's arms hang, reach forward rather than aside from there, and other bodies are left as they are."""
-    assert not at_ease(creature("tyrannosaur", 1)).any()
+    assert not neutral_pose(creature("tyrannosaur", 1)).any()
     rig = creature("human", 1)
-    ease, names = at_ease(rig), rig.skeleton.names
+    ease, names = neutral_pose(rig), rig.skeleton.names
     rest = rig.skeleton.rest_pose()
     hands = [limb.tip for limb in rig.skeleton.limbs if limb.kind == "arm"]
     posed = forward_kinematics(rig.skeleton, Pose(rest.root_position, rest.root_rotation, ease)).position[hands].numpy()
@@ -121,7 +118,7 @@ def test_arms_hang_and_swing_however_they_are_spread_at_rest() -> None:
     assert (np.abs(posed[:, 2]) < np.abs(at_rest[:, 2]) - 0.2).all()
     assert (posed[:, 1] < at_rest[:, 1] - 0.05).all()
     shoulder = names.index("left_upper_arm")
-    axis = int(channel_reach(rig.skeleton, ease)[6:].reshape(-1, 3)[shoulder - 1].argmax())
+    axis = int(channel_scale(rig.skeleton, ease)[6:].reshape(-1, 3)[shoulder - 1].argmax())
     ease[shoulder, axis] += 0.1
     moved = forward_kinematics(rig.skeleton, Pose(rest.root_position, rest.root_rotation, ease)).position[hands].numpy() - posed
     assert np.abs(moved).max(0).argmax() == 0, "the most useful angle takes the hand fore and aft"
@@ -133,7 +130,7 @@ def test_estimator_is_the_analytic_gradient_of_a_gaussian() -> None:
     z = torch.randn(1, 2, 3, 4, 4, generator=seeded(2))
     prior = GaussianPrior(mean, 0.7)
     noise, t = draw_noise((2, 3, 4, 4), 64, (0.5, 0.5), seeded(3))
-    gradient = sds(prior, z, Question(noise, t, {}, ({},), 1.0))
+    gradient = sds(prior, z, ScoreInputs(noise, t, {}, ({},), 1.0))
     kept = 0.5 * 0.49 / (0.25 * 0.49 + 0.25)
     torch.testing.assert_close(gradient, (1 - 0.5 * kept) * (z - mean), rtol=1e-4, atol=1e-4)  # opposite noises cancel
 
@@ -142,7 +139,7 @@ def test_one_look_blurs_and_several_choose() -> None:
     """From pure noise, one step gives the mean of all clips; many give one of them, as different from it as clips are."""
     prior, z = GaussianPrior(torch.zeros(1, 3, 1, 8, 8), 0.5), torch.zeros(1, 3, 1, 8, 8)
     noise = torch.randn(1, 3, 1, 8, 8, generator=seeded())
-    once, often = (-sds(prior, z, Question(noise, torch.tensor([0.999]), {}, ({},), 1.0, steps)) for steps in (1, 60))
+    once, often = (-sds(prior, z, ScoreInputs(noise, torch.tensor([0.999]), {}, ({},), 1.0, foot_motion)) for foot_motion in (1, 60))
     assert once.std() < 0.05
     assert 0.4 < often.std() < 0.6
 
@@ -152,16 +149,16 @@ def test_a_lively_score_does_not_calm() -> None:
     z = torch.randn(1, 2, 3, 4, 4, generator=seeded(2))
     z -= z.mean(2, keepdim=True)
     noise, t = draw_noise((2, 3, 4, 4), 64, (0.5, 0.5), seeded(3))
-    ask = Question(noise, t, {}, ({},), 1.0)
+    ask = ScoreInputs(noise, t, {}, ({},), 1.0)
     prior = GaussianPrior(torch.zeros_like(z), 0.7)
-    assert lively(prior, z, ask).norm() < 1e-3 * z.norm() < 0.1 * sds(prior, z, ask).norm()
+    assert variance_preserving_sds(prior, z, ask).norm() < 1e-3 * z.norm() < 0.1 * sds(prior, z, ask).norm()
 
 
 def test_differences_of_scores_cancel_where_there_is_nothing_to_say() -> None:
     mean = torch.randn(1, 2, 3, 4, 4, generator=seeded(1))
     prior, z = GaussianPrior(mean, 0.5), torch.randn(1, 2, 3, 4, 4, generator=seeded(2))
     noise, t = draw_noise((2, 3, 4, 4), 3, (0.4, 0.8), seeded())
-    ask = Question(noise, t, {}, ({},), 1.0)
+    ask = ScoreInputs(noise, t, {}, ({},), 1.0)
     assert csd(prior, z, ask).abs().max() == 0
     assert dds(prior, z, ask, z).abs().max() == 0
 
@@ -183,28 +180,28 @@ def test_soft_film_shows_the_same_and_moves_hidden_limbs() -> None:
 
 def test_a_standing_foot_rests_and_a_moving_one_slips() -> None:
     rig = creature("human", 0)
-    footing = Footing.of(rig)
+    footing = GroundContacts.of(rig)
     walk = gait_motion(rig, "walk", fps=30.0, frames=40)
     posed = forward_kinematics(rig.skeleton, walk.pose.to(torch.float32))
     ahead = torch.arange(40)[:, None] / 30 * torch.eye(3)[0]
     glide = replace(walk, pose=replace(walk.pose, root_position=walk.pose.root_position + ahead))
     slides = forward_kinematics(rig.skeleton, glide.pose.to(torch.float32))
     speed = 30 * float(walk.pose.root_position[:, 0].diff().mean())
-    assert slip(steps(footing, posed, 30.0, speed)) < 0.2 * slip(steps(footing, slides, 30.0, speed + 1))
-    assert lift(steps(footing, posed, 30.0, speed)) < 0.02**2
+    assert slip(foot_motion(footing, posed, 30.0, speed)) < 0.2 * slip(foot_motion(footing, slides, 30.0, speed + 1))
+    assert lift(foot_motion(footing, posed, 30.0, speed)) < 0.02**2
     assert ground_depth(footing, posed) < 1e-3
     assert smoothness(walk.pose) > 0
 
 
 def test_speed_and_height_follow_the_feet() -> None:
     rig = creature("human", 0)
-    dance = Dance(rig.skeleton, Fourier(len(channel_reach(rig.skeleton)), 1.0, 0.5, randomness=seeded()), 2.0)
+    dance = Trajectory(rig.skeleton, Fourier(len(channel_scale(rig.skeleton)), 1.0, 0.5, randomness=seeded()), 2.0)
     dance.height += 0.02
     for _ in range(60):
         motion = dance.motion(9, 8.0)
-        feet = steps(Footing.of(rig), forward_kinematics(rig.skeleton, motion.pose), 8.0, float(dance.speed))
-        settle(dance, feet, 0.2)
-        settle_speed(dance, feet, 0.2)
+        feet = foot_motion(GroundContacts.of(rig), forward_kinematics(rig.skeleton, motion.pose), 8.0, float(dance.speed))
+        update_height(dance, feet, 0.2)
+        update_speed(dance, feet, 0.2)
     assert abs(float(dance.speed)) < 0.05  # legs that do not move belong to a body that stands
     assert abs(float(dance.height)) < 0.01
 
@@ -213,7 +210,7 @@ def test_pictures_do_not_speak_of_steady_travel() -> None:
     rig = creature("dog", 0)
     motion = gait_motion(rig, "walk", fps=8.0, frames=9)
     position = motion.pose.root_position.clone().requires_grad_()
-    shown = as_seen(replace(motion, pose=replace(motion.pose, root_position=position))).pose.root_position
+    shown = without_steady_path(replace(motion, pose=replace(motion.pose, root_position=position))).pose.root_position
     torch.testing.assert_close(shown, position)
     time = torch.linspace(-1, 1, 9, dtype=shown.dtype)
     (gradient,) = torch.autograd.grad((shown * torch.randn(shown.shape, generator=seeded(), dtype=shown.dtype)).sum(), position)
@@ -295,7 +292,7 @@ def test_papers_noise_narrows_over_half_its_iterations() -> None:
 def test_the_subject_is_found(prompt: str, who: str) -> None:
     assert subject(prompt) == who
     assert who in expand(prompt)
-    assert who in unwanted(prompt)[0]
+    assert who in negative_prompts(prompt)[0]
 
 
 def test_unknown_motions_stay_as_they_are() -> None:
@@ -303,11 +300,11 @@ def test_unknown_motions_stay_as_they_are() -> None:
 
 
 def test_all_are_led_away_from_stillness_and_fast_gaits_from_a_walk_too() -> None:
-    still, walking = unwanted("a brown dog galloping")
+    still, walking = negative_prompts("a brown dog galloping")
     assert "standing still" in still
     assert "walking" in walking
     for prompt in ("a brown dog walking", "a girl dancing", "a fox jumping"):
-        (only,) = unwanted(prompt)
+        (only,) = negative_prompts(prompt)
         assert "standing still" in only
 
 
@@ -327,8 +324,8 @@ def test_surprise_is_small_for_what_is_known_and_grows_slowly_with_what_is_shown
     clip = torch.randn(1, 3, 9, 16, 16, generator=seeded())
     noise, t = draw_noise(clip.shape[1:], 4, (0.3, 0.8), seeded(1))
     still = clip.mean(2, keepdim=True).expand_as(clip)
-    expecting = [surprise(GaussianPrior(still), still + larger * (clip - still), noise, t, "") for larger in (1.0, 3.0)]
+    expecting = [guided_denoising_error(GaussianPrior(still), still + larger * (clip - still), noise, t, "") for larger in (1.0, 3.0)]
     assert float(expecting[1] - expecting[0]) == pytest.approx((1 - SHOWN) * 2 * np.log(3.0), abs=1e-3)
-    assert surprise(GaussianPrior(clip), clip, noise, t, "") < expecting[0] - 5
+    assert guided_denoising_error(GaussianPrior(clip), clip, noise, t, "") < expecting[0] - 5
     prior = ListeningPrior(clip)
-    assert surprise(prior, clip, noise, t, "the clip") < surprise(prior, clip, noise, t, "another") - SAID
+    assert guided_denoising_error(prior, clip, noise, t, "the clip") < guided_denoising_error(prior, clip, noise, t, "another") - SAID

@@ -13,17 +13,13 @@ import stick_rigs
 from akd.errors import AkdError
 from akd.files.video import contact_sheet, every, read_video, write_picture, write_video
 from akd.motion import Motion
-from akd.pose import Pose
 from akd.reconstruct.skinned import skinned_splats
-from akd.render.camera import look_at
-from akd.render.film import backdrop, camera_for, film, film_views, move_splats, shadow_light, shoot
-from akd.render.film_settings import FilmSettings
-from akd.render.follow_camera import View, bounding_sphere, fitting_distance, following_camera, smooth_path
-from akd.render.ground import Ground, checker_mean, ground_layer, ground_points
+from akd.render.camera import View, bounding_sphere, fitting_distance, following_camera, look_at, smooth_path
+from akd.render.film import FilmSettings, backdrop, camera_for, film, film_views, move_splats, shadow_light, shoot
+from akd.render.ground import Ground, Shadow, cast_shadow, checker_mean, ground_layer, ground_points
 from akd.render.looks import BODY, PALETTE, limb_color, marker_colors
 from akd.render.preview import PreviewSettings, preview_frames
-from akd.render.shadow import Shadow, cast_shadow
-from akd.skeleton import Limb
+from akd.skeleton import Limb, Pose
 from akd.splats import SkinnedSplats, Splats, sh_from_color
 
 SMALL = FilmSettings(width=16, height=16, frames=2)

@@ -8,17 +8,18 @@ import numpy as np
 import pytest
 import torch
 
+from akd.character.limb_model import KEPT, limb_model
+from akd.contact.easing import arc, glide, through
+from akd.contact.traces import trace
 from akd.creatures.build import creature
-from akd.creatures.footing import arc, glide, standing_feet, through
-from akd.creatures.gait_table import GAITS
+from akd.creatures.footing import standing_feet
 from akd.creatures.gaits import actions_for, gait_motion, gaits_for
 from akd.creatures.perform import Choreography, perform
-from akd.creatures.puppet import KEPT, puppet
-from akd.creatures.stride import Style
 from akd.errors import AkdError
-from akd.measure.evaluate import evaluate
-from akd.measure.gait_names import phase_distance
-from akd.measure.trace import trace
+from akd.gait.measures import phase_distance
+from akd.gait.stride import Style
+from akd.gait.table import GAITS
+from akd.measure.evaluation import evaluate
 from akd.rig import Rig
 from akd.skeleton import forward_kinematics
 from stick_rigs import dog, person, spider
@@ -62,7 +63,7 @@ def test_no_skin_sinks_in_between_the_points_that_are_looked_at(plan: str, seed:
 
 def test_toes_stand_still_while_the_heel_rises():
     rig = creature("bear", 417)
-    body, count = puppet(rig), 9
+    body, count = limb_model(rig), 9
     standing = standing_feet(body, count)
     pitch = np.linspace(0.0, -0.5, count)[:, None] * np.ones(len(body.feet))
     still = np.zeros((count, 3))
@@ -90,17 +91,17 @@ def test_the_heavy_keep_their_feet_down_unless_told():
 
 def test_rigs_that_moved_once_are_not_kept_for_ever():
     first = dog()
-    assert puppet(first) is puppet(first)
+    assert limb_model(first) is limb_model(first)
     gone = ref(first)
     del first
     for _ in range(KEPT):
-        puppet(dog())
+        limb_model(dog())
     gc.collect()
     assert gone() is None
 
 
 def test_watched_vertices_are_kept_with_their_foot_or_with_the_trunk():
-    body = puppet(RIGS["dog"])
+    body = limb_model(RIGS["dog"])
     everything = np.arange(len(body.rig.mesh.vertices))
     watching = body.watching(everything)
     outlines = np.concatenate([foot.outline for foot in watching.feet])
@@ -125,7 +126,7 @@ def test_a_standing_sole_does_not_move_at_all(name: str):
     rig = RIGS[name]
     feet = trace(rig, gait_motion(rig, "walk", seed=None, cycles=2)).feet
     step = np.linalg.norm(np.diff(feet[..., [0, 2]], axis=0), axis=-1)
-    for number, foot in enumerate(puppet(rig).feet):
+    for number, foot in enumerate(limb_model(rig).feet):
         flat = (feet[1:, number, 1] < 1e-3) & (feet[:-1, number, 1] < 1e-3)
         # Feet that roll over heel and ball move their middle a little; a foot that only stands must not.
         assert np.median(step[flat, number]) < (2e-3 if foot.length > 0.1 else 1e-4)

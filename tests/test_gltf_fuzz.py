@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from akd.errors import AkdError
-from akd.files.gltf.bytes import glb_chunks
+from akd.files.gltf.document import glb_chunks
 from akd.files.gltf.read import read_gltf
 from akd.rig import FileRig
 from tiny_gltf import glb_bytes, skinned_arm

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from akd.files.gltf.trs import Trs, decompose
+from akd.files.gltf.nodes import Trs, decompose
 
 
 @pytest.mark.parametrize("signs", [(1, 1, 1), (-1, 1, 1), (-1, -1, 1), (-1, -1, -1)])

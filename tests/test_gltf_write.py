@@ -10,8 +10,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from akd.errors import AkdError
+from akd.files.gltf.nodes import Trs
 from akd.files.gltf.read import read_gltf
-from akd.files.gltf.trs import Trs
 from akd.files.gltf.write import add_clip
 from akd.rig import FileRig
 from conftest import ASSETS

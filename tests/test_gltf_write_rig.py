@@ -7,12 +7,11 @@ import pytest
 import torch
 
 from akd.files.gltf.read import read_gltf
-from akd.files.gltf.write_mesh import strongest_influences, to_linear, written_normals
-from akd.files.gltf.write_rig import write_rig
+from akd.files.gltf.write_rig import strongest_influences, to_linear, write_rig, written_normals
 from akd.mesh import Material, Mesh
 from akd.rig import FileRig, Rig
 from akd.skeleton import forward_kinematics
-from akd.skinning import skin_points
+from akd.splats import skin_points
 from gltf_samples import biped, faults, glb_parts, needs_validator, stroll
 
 STAGE_FROM_GLTF = np.array([[0.0, 0, 1], [0, 1, 0], [-1, 0, 0]])

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from akd.anatomy import build_rig
-from akd.anatomy.clips import read_clip
+from akd.character import build_rig
+from akd.character.clips import read_clip
 from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
 from akd.files.gltf.read import read_gltf
-from akd.measure.evaluate import evaluate
+from akd.measure.evaluation import evaluate
 
 
 @pytest.mark.parametrize("file", ["q_wolf/Wolf.glb", "q_horse/Horse.glb"])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from akd.measure import contact
+from akd.contact import measures as contact
 
 FPS = 20.0
 

@@ -3,10 +3,9 @@
 import numpy as np
 import torch
 
+from akd.contact.measures import corner_depth
 from akd.cuboids import bone_cuboids, cuboid_corners
-from akd.measure.contact import corner_depth
-from akd.pose import Pose
-from akd.skeleton import forward_kinematics
+from akd.skeleton import Pose, forward_kinematics
 from sample_rigs import box_rig
 
 

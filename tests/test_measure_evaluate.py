@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from akd.measure.evaluate import evaluate, leg_pairs
-from akd.measure.gait_names import QUADRUPED
-from akd.measure.trace import trace
+from akd.contact.traces import trace
+from akd.gait.measures import QUADRUPED
+from akd.measure.evaluation import evaluate, leg_pairs
 from sample_rigs import box_rig, stride
 
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from akd.measure import gait, treadmill
-from akd.measure.gait_names import FAR, QUADRUPED, gait_name, phase_distance
+from akd.contact import traces as treadmill
+from akd.gait import measures as gait
+from akd.gait.measures import FAR, QUADRUPED, gait_name, phase_distance
 
 
 def feet_of(
@@ -133,8 +134,8 @@ def test_far_phases_and_small_swings_have_no_name() -> None:
     assert spread > FAR
 
 
-def stride_at(phase: np.ndarray, amplitude: float = 0.3) -> gait.Stride:
-    return gait.Stride(1.0, phase, np.full(len(phase), amplitude), np.full(len(phase), 0.6), True)
+def stride_at(phase: np.ndarray, amplitude: float = 0.3) -> gait.StrideMeasures:
+    return gait.StrideMeasures(1.0, phase, np.full(len(phase), amplitude), np.full(len(phase), 0.6), True)
 
 
 def test_treadmill_is_opposite_to_the_feet_in_stance() -> None:

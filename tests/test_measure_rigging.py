@@ -5,8 +5,7 @@ import pytest
 import torch
 
 from akd.measure import rigging
-from akd.pose import Pose
-from akd.skeleton import Skeleton, forward_kinematics
+from akd.skeleton import Pose, Skeleton, forward_kinematics
 
 CUBE = np.array([(x, y, z) for x in (0.0, 2.0) for y in (0.0, 1.0) for z in (0.0, 1.0)])
 

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from akd.measure import smoothness, tracking
-from akd.measure.trace import generalised_coordinates
-from akd.pose import Pose
+from akd.contact.traces import generalised_coordinates
+from akd.measure import smoothness
+from akd.physics import measures as tracking
+from akd.skeleton import Pose
 
 FPS = 24.0
 

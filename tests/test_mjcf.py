@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
+from akd.character.articulation import articulation_of
+from akd.contact.traces import trace
 from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
-from akd.measure.trace import trace
 from akd.motion import Motion
-from akd.physics.body import body_from_rig
 from akd.physics.mjcf import R_mujoco_stage, replay, to_mjcf
 from akd.physics.search import moving_states
 from akd.physics.settings import PhysicsSettings
@@ -26,7 +26,7 @@ PHYSICS = PhysicsSettings(substeps=20)
 def walking(request):
     rig = creature(request.param, 0)
     motion = gait_motion(rig, "walk")
-    return rig, body_from_rig(rig), replace(motion, pose=motion.pose[:13])
+    return rig, articulation_of(rig), replace(motion, pose=motion.pose[:13])
 
 
 @pytest.fixture(scope="module")

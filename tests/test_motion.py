@@ -6,9 +6,8 @@ import torch
 
 from akd import motion as m
 from akd.errors import AkdError
-from akd.pose import Pose
 from akd.rotations import rotation_vector_to_quaternion
-from akd.skeleton import Skeleton, forward_kinematics
+from akd.skeleton import Pose, Skeleton, forward_kinematics
 from test_skeleton import random_skeleton
 
 

@@ -4,18 +4,17 @@ import pytest
 import torch
 
 from akd.creatures.build import creature
-from akd.distill.curves import Fourier
-from akd.distill.dance import Dance
-from akd.distill.phases import SHIFTS, choose_phases, lowest, shifted
-from akd.distill.reach import channel_reach
+from akd.distill.channel_scale import channel_scale
+from akd.distill.phases import PHASE_BINS, choose_phases, phase_shifted, smoothed_minimum
+from akd.distill.trajectory import Fourier, Trajectory
 from akd.rig import Rig
 from akd.skeleton import forward_kinematics
 
 
-def dancing(rig: Rig, seed: int) -> tuple[Dance, Fourier]:
+def dancing(rig: Rig, seed: int) -> tuple[Trajectory, Fourier]:
     randomness = torch.Generator().manual_seed(seed)
-    curves = Fourier(len(channel_reach(rig.skeleton)), 1.3, 0.4, spread=0.3, randomness=randomness)
-    return Dance(rig.skeleton, curves, 1.0), curves
+    curves = Fourier(len(channel_scale(rig.skeleton)), 1.3, 0.4, spread=0.3, randomness=randomness)
+    return Trajectory(rig.skeleton, curves, 1.0), curves
 
 
 def test_shifted_curves_are_the_same_later() -> None:
@@ -23,7 +22,7 @@ def test_shifted_curves_are_the_same_later() -> None:
     times = torch.linspace(0, 1, 9)
     with torch.no_grad():
         before = curves(times - 0.3 * curves.period)
-        curves.coefficients.copy_(shifted(curves.coefficients, 0.3))
+        curves.coefficients.copy_(phase_shifted(curves.coefficients, 0.3))
         torch.testing.assert_close(curves(times), before, rtol=1e-4, atol=1e-5)
 
 
@@ -33,7 +32,7 @@ def test_legs_out_of_order_find_back(plan: str, lag: float) -> None:
     dance, curves = dancing(rig, seed=2)
     feet = [leg.tip for leg in rig.legs]
 
-    def places(motion: Dance) -> torch.Tensor:
+    def places(motion: Trajectory) -> torch.Tensor:
         return forward_kinematics(rig.skeleton, motion.motion(16, 12.0).pose).position[:, feet]
 
     with torch.no_grad():
@@ -43,7 +42,7 @@ def test_legs_out_of_order_find_back(plan: str, lag: float) -> None:
         for leg in rig.legs:
             if leg.order:
                 channels = torch.tensor([6 + 3 * (joint - 1) + axis for joint in leg.joints for axis in range(3)])
-                curves.coefficients[:, channels] = shifted(curves.coefficients[:, channels], leg.order * 3 / SHIFTS)
+                curves.coefficients[:, channels] = phase_shifted(curves.coefficients[:, channels], leg.order * 3 / PHASE_BINS)
         spoiled = float((places(dance) - wanted).square().mean())
         for _ in range(2):  # one pair after the other, so those that chose first may choose again
             choose_phases(dance, lambda each: float((places(each) - wanted).square().mean()))
@@ -52,10 +51,10 @@ def test_legs_out_of_order_find_back(plan: str, lag: float) -> None:
 
 
 def test_the_least_of_noisy_errors_is_found() -> None:
-    times = torch.arange(SHIFTS) / SHIFTS
+    times = torch.arange(PHASE_BINS) / PHASE_BINS
     errors = -torch.cos(2 * torch.pi * (times - 0.42)) + 0.4 * torch.cos(4 * torch.pi * times)
-    noise = 0.1 * torch.randn(SHIFTS, generator=torch.Generator().manual_seed(0))
+    noise = 0.1 * torch.randn(PHASE_BINS, generator=torch.Generator().manual_seed(0))
     fine = torch.arange(1000) / 1000
     best = float(fine[(-torch.cos(2 * torch.pi * (fine - 0.42)) + 0.4 * torch.cos(4 * torch.pi * fine)).argmin()])
-    assert lowest(errors) == pytest.approx(best, abs=0.02)
-    assert lowest(errors + noise) == pytest.approx(best, abs=0.05)
+    assert smoothed_minimum(errors) == pytest.approx(best, abs=0.02)
+    assert smoothed_minimum(errors + noise) == pytest.approx(best, abs=0.05)

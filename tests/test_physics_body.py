@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 import torch
 
+from akd.character.articulation import articulation_of
 from akd.creatures.build import creature
 from akd.cuboids import bone_cuboids
 from akd.errors import AkdError
-from akd.physics.body import body_from_rig
+from akd.physics.reference import kinematics
 from akd.physics.settings import PhysicsSettings, constants, suitable_substeps
 from akd.physics.simulate import simulate
 from akd.physics.state import pose_of, state_at_rest, with_velocity
-from akd.physics.twin import kinematics
 from akd.skeleton import forward_kinematics
 from sample_rigs import box_rig
 
@@ -21,7 +21,7 @@ DOG = creature("dog", seed=7)
 
 
 def test_masses_are_shares_and_inertias_are_those_of_solids() -> None:
-    body = body_from_rig(DOG)
+    body = articulation_of(DOG)
     assert body.mass.sum() == pytest.approx(1)
     moments = np.linalg.eigvalsh(body.inertia)
     assert (moments > 0).all()
@@ -30,13 +30,13 @@ def test_masses_are_shares_and_inertias_are_those_of_solids() -> None:
 
 def test_masses_are_the_volumes_of_the_cuboids() -> None:
     rig = box_rig(2)
-    body, volume = body_from_rig(rig), bone_cuboids(rig).half.prod(1)
+    body, volume = articulation_of(rig), bone_cuboids(rig).half.prod(1)
     np.testing.assert_allclose(body.mass, volume / volume.sum())
     np.testing.assert_allclose(body.com[0], 0, atol=1e-12)
 
 
 def test_ears_and_jaw_go_with_the_head_and_keep_their_own_angles() -> None:
-    body = body_from_rig(DOG)
+    body = articulation_of(DOG)
     head = DOG.skeleton.index("head")
     for name in ("left_ear", "right_ear", "jaw"):
         assert name not in body.names
@@ -49,7 +49,7 @@ def test_ears_and_jaw_go_with_the_head_and_keep_their_own_angles() -> None:
 
 
 def test_links_move_as_the_joints_of_the_skeleton() -> None:
-    body = body_from_rig(DOG)
+    body = articulation_of(DOG)
     pose = DOG.skeleton.rest_pose(1, dtype=torch.float64)
     pose.angles[:, 1:] = 0.5 * torch.rand_like(pose.angles[:, 1:])
     posed = forward_kinematics(DOG.skeleton, pose)
@@ -59,7 +59,7 @@ def test_links_move_as_the_joints_of_the_skeleton() -> None:
 
 
 def test_velocity_is_where_the_links_go() -> None:
-    body = body_from_rig(box_rig(1))
+    body = articulation_of(box_rig(1))
     here = state_at_rest(body, box_rig(1).skeleton.rest_pose(1, dtype=torch.float64))
     there = replace(here, position=here.position + 0.1, angles=here.angles + 0.02)
     moving = with_velocity(here, there, 0.5)
@@ -68,7 +68,7 @@ def test_velocity_is_where_the_links_go() -> None:
 
 
 def test_touching_points_are_skin_and_soles_lie_on_the_ground() -> None:
-    body = body_from_rig(DOG)
+    body = articulation_of(DOG)
     points = DOG.skeleton.positions[body.joints[body.point_link]] + body.points
     nearest = np.linalg.norm(points[:, None] - DOG.mesh.vertices[None], axis=-1).min(1)
     assert nearest.max() < 1e-6
@@ -81,7 +81,7 @@ def test_touching_points_are_skin_and_soles_lie_on_the_ground() -> None:
 
 
 def test_gravity_and_constants_follow_the_size() -> None:
-    small, large = (body_from_rig(replace(DOG, leg_metres=metres)) for metres in (0.01, 1.0))
+    small, large = (articulation_of(replace(DOG, leg_metres=metres)) for metres in (0.01, 1.0))
     assert small.gravity == pytest.approx(981)
     assert small.kilograms == pytest.approx(1e-6 * large.kilograms)
     settings = PhysicsSettings()
@@ -96,7 +96,7 @@ def test_gravity_and_constants_follow_the_size() -> None:
 @pytest.mark.parametrize("plan", ["human", "spider"])
 def test_it_stands_still_for_a_while(plan: str) -> None:
     rig = creature(plan, seed=3)
-    body = body_from_rig(rig)
+    body = articulation_of(rig)
     start = state_at_rest(body, rig.skeleton.rest_pose(1))
     settings = PhysicsSettings(stiffness=20.0, damping=2.0, substeps=10)
     end = simulate(body, start, start.angles.expand(7, *start.angles.shape), settings, 30.0).frames[-1]
@@ -107,7 +107,7 @@ def test_it_stands_still_for_a_while(plan: str) -> None:
 def test_no_feet_or_no_volume_is_one_clear_sentence() -> None:
     rig = box_rig(1)
     with pytest.raises(AkdError, match="no feet"):
-        body_from_rig(replace(rig, soles=()))
+        articulation_of(replace(rig, soles=()))
     flat = replace(rig.mesh, vertices=rig.mesh.vertices * (1.0, 1.0, 0.0))
     with pytest.raises(AkdError, match="no volume"):
-        body_from_rig(replace(rig, mesh=flat))
+        articulation_of(replace(rig, mesh=flat))

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
+from akd.character.articulation import Articulation, articulation_of
 from akd.creatures.build import creature
 from akd.errors import AkdError
-from akd.physics import twin
-from akd.physics.body import Body, body_from_rig
+from akd.physics import reference as twin
 from akd.physics.settings import PhysicsSettings, constants
 from akd.physics.simulate import between_frames, simulate
 from akd.physics.state import State
@@ -18,17 +18,17 @@ UNCLIPPED = PhysicsSettings(substeps=5, chunk=4, clip_mode="none", upright=0.3)
 FPS = 100.0
 
 
-def bodies() -> dict[str, Body]:
+def bodies() -> dict[str, Articulation]:
     return {
-        "biped": body_from_rig(box_rig(1)), "quadruped": body_from_rig(box_rig(2)),
-        "spider": body_from_rig(creature("spider", seed=3)), "chain": chain_body(5, anchored=True),
+        "biped": articulation_of(box_rig(1)), "quadruped": articulation_of(box_rig(2)),
+        "spider": articulation_of(creature("spider", seed=3)), "chain": chain_body(5, anchored=True),
     }  # fmt: skip
 
 
 BODIES = bodies()
 
 
-def problem(body: Body, frames: int = 4, samples: int = 1) -> tuple[State, torch.Tensor]:
+def problem(body: Articulation, frames: int = 4, samples: int = 1) -> tuple[State, torch.Tensor]:
     """A body that stands on the ground, or sinks in a little, and moves; and targets for it."""
     starts = [moving_state(body, height=_standing_height(body), speed=0.2, bend=0.01, seed=k) for k in range(samples)]
     start = State(*(torch.cat(parts) for parts in zip(*starts, strict=True)))
@@ -37,7 +37,7 @@ def problem(body: Body, frames: int = 4, samples: int = 1) -> tuple[State, torch
     return start, controls
 
 
-def _standing_height(body: Body) -> float:
+def _standing_height(body: Articulation) -> float:
     if not body.point_count:
         return 0.0
     heads = np.zeros((body.link_count, 3))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from akd.physics.effort import ground_forces, joint_torques, support_torques
+from akd.physics.measures import ground_forces, joint_torques, support_torques
 from akd.physics.settings import PhysicsSettings
 from akd.physics.simulate import simulate
 from akd.physics.state import State

@@ -11,24 +11,21 @@ from akd.cli.pose import read_handle
 from akd.creatures.build import creature
 from akd.errors import AkdError
 from akd.mesh import Mesh
-from akd.posespace.batches import draw_batch
-from akd.posespace.bends import bends_pose, mirrored, pose_bends
-from akd.posespace.crossings import crossing_edges
-from akd.posespace.data.lean_rig import lean_rig
-from akd.posespace.data.specimens import FIRST_HELD_OUT_SEED, TRAINING_PLANS, read_specimens, write_specimens
 from akd.posespace.denoiser import Denoiser
 from akd.posespace.limits import write_limits
-from akd.posespace.measures import coverage
-from akd.posespace.network import NetworkConfig, PoseNetwork, Range
-from akd.posespace.sketch import sketch_of
+from akd.posespace.measures import coverage, crossing_edges
+from akd.posespace.network import NetworkConfig, PoseNetwork, Range, load_network, save_weights
+from akd.posespace.representation import mirrored, pose_to_vectors, rig_descriptor, vectors_to_pose
 from akd.posespace.solving import Handle
 from akd.posespace.space import PoseSpace
-from akd.posespace.training import PoseTraining, range_loss, train_posespace, trained_so_far
 from akd.posespace.walking import evenly
-from akd.posespace.weights import load_network, save_weights
-from akd.prior.training import TrainingConfig
 from akd.rig import Rig
 from akd.skeleton import Skeleton, forward_kinematics
+from akd.training.held_out import FIRST_HELD_OUT_SEED, TRAINING_PLANS
+from akd.training.loop import TrainingConfig
+from akd.training.poses.batches import draw_batch
+from akd.training.poses.run import PoseTraining, range_loss, train_posespace, trained_so_far
+from akd.training.poses.specimens import lean_rig, read_specimens, write_specimens
 from test_posespace_values import other_order, reordered
 
 
@@ -64,7 +61,7 @@ def test_the_same_seed_gives_the_same_poses_and_another_seed_others(space):
 
 
 def test_the_order_of_joints_does_not_matter(weights):
-    sketch = sketch_of(lean_rig("human", 1))
+    sketch = rig_descriptor(lean_rig("human", 1))
     order = other_order(sketch)
     network = load_network(weights)
     one, other = (Denoiser.of(network, s) for s in (sketch, reordered(sketch, order)))
@@ -74,7 +71,7 @@ def test_the_order_of_joints_does_not_matter(weights):
 
 def test_left_and_right_have_the_same_range(weights):
     rig = lean_rig("spider", 1)
-    denoiser = Denoiser.of(load_network(weights), sketch_of(rig))
+    denoiser = Denoiser.of(load_network(weights), rig_descriptor(rig))
     assert torch.allclose(mirrored(rig.skeleton, denoiser.mean), denoiser.mean, atol=1e-5)
     partner = torch.as_tensor(rig.skeleton.mirror)
     assert torch.allclose(denoiser.spread[partner], denoiser.spread, atol=1e-5)
@@ -87,7 +84,7 @@ def test_handles_are_met_exactly_by_plausible_means(space):
     found = space.solve((Handle(skeleton.names[hand], position=tuple(target.tolist())),), count=3)
     assert len(found.error) == 3
     assert found.error.max() < 1e-3
-    placed = forward_kinematics(skeleton, bends_pose(found.bends, found.root))
+    placed = forward_kinematics(skeleton, vectors_to_pose(found.bends, found.root))
     assert torch.allclose(placed.position[:, hand], torch.as_tensor(target).float().expand(3, 3), atol=2e-3)
 
 
@@ -146,7 +143,7 @@ def test_rigs_of_any_size(weights, count):
 def test_walks_keep_their_keyframes_and_step_evenly(space):
     keys = space.sample(3, seed=4)
     motion = space.walk(keys, seconds=1.0, fps=20)
-    found = pose_bends(motion.pose)[:, 1:]  # an untrained network turns the root to the side, too, which is no part of bends
+    found = pose_to_vectors(motion.pose)[:, 1:]  # an untrained network turns the root to the side, too, which is no part of bends
     assert all(float((found - key).abs().amax((-1, -2)).min()) < 1e-3 for key in keys[:, 1:])
     path = evenly(torch.cumsum(torch.rand(20, 4, 3), 0))
     steps = (path[1:] - path[:-1]).flatten(1).norm(dim=1)
@@ -250,7 +247,7 @@ def test_few_individuals_of_a_second_source_are_seen_but_do_not_tell_ranges(tmp_
 
 def _stop_after(config: PoseTraining, steps: int) -> None:
     """Kill a training at a step."""
-    from akd.posespace import training
+    from akd.training.poses import run as training
 
     real, calls = training.pose_loss, []
 
@@ -269,7 +266,7 @@ def _stop_after(config: PoseTraining, steps: int) -> None:
 
 
 def test_poses_are_distilled_once_and_tagged(tmp_path: Path, monkeypatch):
-    from akd.posespace.data import distilled
+    from akd.training.poses import distilled
     from test_animate import closed_prior
 
     monkeypatch.setattr(distilled, "SHORT", replace(distilled.SHORT, iterations=2, draws=1, phases_at=()))

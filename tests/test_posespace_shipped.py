@@ -8,19 +8,18 @@ import numpy as np
 import pytest
 import torch
 
-from akd.anatomy.build import build_rig
-from akd.anatomy.clips import read_clip
 from akd.assets import load_rig, read_file
+from akd.character.build import build_rig
+from akd.character.clips import read_clip
 from akd.creatures.build import creature
-from akd.posespace.bends import pose_bends
-from akd.posespace.data.poses import draw_poses
 from akd.posespace.denoiser import Denoiser
 from akd.posespace.measures import auc, hyperextended, pairwise_distance, shuffled, twisted
+from akd.posespace.network import SHIPPED, load_network
+from akd.posespace.representation import pose_to_vectors, rig_descriptor
 from akd.posespace.rig_batch import posed
-from akd.posespace.sketch import sketch_of
 from akd.posespace.solving import Handle
 from akd.posespace.space import PoseSpace
-from akd.posespace.weights import SHIPPED, load_network
+from akd.training.poses.choreographies import draw_poses
 
 
 @pytest.fixture(scope="module")
@@ -51,14 +50,14 @@ def test_samples_are_sound_and_differ(whose, request):
 
 
 def test_corrupted_poses_of_an_unseen_plan_are_noticed(bear):
-    good = pose_bends(draw_poses(bear.rig, np.random.default_rng(5)))[::2]
+    good = pose_to_vectors(draw_poses(bear.rig, np.random.default_rng(5)))[::2]
     rng, usual = np.random.default_rng(0), bear.score(good).strangeness
     for spoil, wanted in ((twisted, 0.9), (hyperextended, 0.8), (shuffled, 0.8)):
         assert auc(usual, bear.score(spoil(bear.sketch, good, rng)).strangeness) > wanted, spoil.__name__
 
 
 def test_corrupted_poses_of_an_artists_clip_are_noticed(fox):
-    good = pose_bends(read_clip(fox.rig, "Run", fps=12).motion.pose).float()
+    good = pose_to_vectors(read_clip(fox.rig, "Run", fps=12).motion.pose).float()
     rng, usual = np.random.default_rng(0), fox.score(good).strangeness
     for spoil, wanted in ((twisted, 0.9), (hyperextended, 0.7)):
         assert auc(usual, fox.score(spoil(fox.sketch, good, rng)).strangeness) > wanted, spoil.__name__
@@ -67,7 +66,7 @@ def test_corrupted_poses_of_an_artists_clip_are_noticed(fox):
 def test_knees_and_elbows_bend_as_they_should(fox):
     """In the fox's own clips elbows (of front legs) close forward and knees backward: the model must know from the rest pose."""
     names = fox.rig.skeleton.names
-    clip = pose_bends(read_clip(fox.rig, "Run", fps=12).motion.pose).mean(0)
+    clip = pose_to_vectors(read_clip(fox.rig, "Run", fps=12).motion.pose).mean(0)
     for start in ("b_RightForeArm", "b_LeftForeArm", "b_RightLeg02", "b_LeftLeg02"):
         joint = next(k for k, name in enumerate(names) if name.startswith(start))
         assert float(clip[joint, 1] * fox.memory[:, joint, 1].mean()) > 0, start
@@ -88,6 +87,6 @@ def test_a_turned_and_scaled_copy_of_a_rig_takes_the_same_poses(assets):
     turn = np.array([[0.0, 0, 5, 25], [0, 5, 0, 0], [-5, 0, 0, 10], [0, 0, 0, 1]])
     still = replace(file, clips=(), sample=None, forward=None)
     moved = replace(still, rest=turn @ file.rest, mesh=file.mesh.transformed(turn))
-    one, other = (Denoiser.of(load_network(), sketch_of(build_rig(source))) for source in (still, moved))
+    one, other = (Denoiser.of(load_network(), rig_descriptor(build_rig(source))) for source in (still, moved))
     first, second = (d.to_bends(d.decode(d.noise(4, 1))) for d in (one, other))
     assert (first - second).abs().max() < 0.02

@@ -7,33 +7,28 @@ import pytest
 import torch
 from scipy.spatial.transform import Rotation
 
-from akd.anatomy.clips import read_clip
 from akd.assets import load_rig
+from akd.character.clips import read_clip
 from akd.creatures.build import creature
 from akd.motion import Motion, mirror
-from akd.pose import Pose
-from akd.posespace.bends import bend_matrices, bends_pose, mirrored, pose_bends
-from akd.posespace.capsules import capsule_depths, capsules_of, segments_apart
-from akd.posespace.data.augment import STEEP, augmented, rebound, straighter
-from akd.posespace.data.joints import with_collars, with_middles, without
-from akd.posespace.data.lean_rig import lean_rig
-from akd.posespace.data.posing import Posing, bends_of, posing_of
-from akd.posespace.data.specimens import (
-    FIRST_HELD_OUT_SEED,
-    HELD_OUT_PLANS,
-    TRAINING_PLANS,
-    draw_specimen,
-    read_specimens,
-    sound,
-    write_specimens,
-)  # fmt: skip
-from akd.posespace.features import FEATURES, node_features, pair_codes
-from akd.posespace.flesh_grids import flesh_grids, grid_depths
-from akd.posespace.kinematics import Chains, right_jacobian
-from akd.posespace.rig_batch import posed, rig_batch
-from akd.posespace.sketch import KINDS, Sketch, sketch_of
+from akd.posespace.collision import capsule_depths, capsules_of, flesh_grids, grid_depths, segments_apart
+from akd.posespace.representation import (
+    KINDS,
+    RigDescriptor,
+    mirrored,
+    pose_to_vectors,
+    rig_descriptor,
+    vector_matrices,
+    vectors_to_pose,
+)
+from akd.posespace.rig_batch import FEATURES, node_features, pair_codes, posed, rig_batch
+from akd.posespace.solving import Chains, right_jacobian
 from akd.rig import Rig
-from akd.skeleton import Skeleton, forward_kinematics
+from akd.skeleton import Pose, Skeleton, forward_kinematics
+from akd.training.held_out import FIRST_HELD_OUT_SEED, HELD_OUT_PLANS, TRAINING_PLANS
+from akd.training.poses.augment import STEEP, augmented, rebound, straighter
+from akd.training.poses.joints import Posing, bends_of, posing_of, with_collars, with_middles, without
+from akd.training.poses.specimens import draw_specimen, lean_rig, read_specimens, sound, write_specimens  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -50,45 +45,45 @@ def bends(rig: Rig) -> torch.Tensor:
 
 
 def upright(rig: Rig, bends: torch.Tensor) -> Pose:
-    return bends_pose(bends, torch.as_tensor(rig.skeleton.positions[0], dtype=bends.dtype))
+    return vectors_to_pose(bends, torch.as_tensor(rig.skeleton.positions[0], dtype=bends.dtype))
 
 
-def reordered(sketch: Sketch, order: np.ndarray) -> Sketch:
+def reordered(sketch: RigDescriptor, order: np.ndarray) -> RigDescriptor:
     """The same rig with its joints in another order."""
     new = np.argsort(order)
     parents = np.where(sketch.parents[order] < 0, -1, new[np.maximum(sketch.parents[order], 0)])
     rest = {name: getattr(sketch, name)[order] for name in ("positions", "tails", "kind", "order", "radius", "half")}
-    return Sketch(parents=parents, mirror=new[sketch.mirror[order]], **rest)
+    return RigDescriptor(parents=parents, mirror=new[sketch.mirror[order]], **rest)
 
 
-def other_order(sketch: Sketch) -> np.ndarray:
+def other_order(sketch: RigDescriptor) -> np.ndarray:
     """By depth instead of limb by limb: parents still come first."""
     return np.lexsort((-np.arange(sketch.joint_count), sketch.depth))
 
 
 def test_bends_and_poses_are_inverse(rig, bends):
-    tilt = pose_bends(upright(rig, bends))
+    tilt = pose_to_vectors(upright(rig, bends))
     assert torch.allclose(tilt[:, 1:], bends[:, 1:], atol=1e-9)
-    again = pose_bends(upright(rig, tilt))
+    again = pose_to_vectors(upright(rig, tilt))
     assert torch.allclose(again, tilt, atol=1e-9)
 
 
 def test_heading_and_place_are_no_part_of_bends(rig, bends):
     turned = torch.tensor((np.cos(0.6), 0.0, np.sin(0.6), 0.0))
-    away = bends_pose(bends, torch.ones(3, dtype=torch.float64), turned)
-    assert torch.allclose(pose_bends(away), pose_bends(upright(rig, bends)), atol=1e-9)
+    away = vectors_to_pose(bends, torch.ones(3, dtype=torch.float64), turned)
+    assert torch.allclose(pose_to_vectors(away), pose_to_vectors(upright(rig, bends)), atol=1e-9)
 
 
 def test_mirror_is_the_mirror_of_motions_and_its_own_inverse(rig, bends):
     seen = mirrored(rig.skeleton, bends)
     by_motion = mirror(rig.skeleton, Motion(upright(rig, bends), 30.0))
-    assert torch.allclose(pose_bends(by_motion.pose), pose_bends(upright(rig, seen)), atol=1e-7)
+    assert torch.allclose(pose_to_vectors(by_motion.pose), pose_to_vectors(upright(rig, seen)), atol=1e-7)
     assert torch.allclose(mirrored(rig.skeleton, seen), bends, atol=1e-9)
 
 
 def test_kinematics_of_several_rigs_at_once_are_those_of_each(bends):
     rigs = [lean_rig("dog", 3), lean_rig("spider", 1)]
-    batch = rig_batch([sketch_of(rig) for rig in rigs])
+    batch = rig_batch([rig_descriptor(rig) for rig in rigs])
     x = torch.zeros(2, 5, batch.joint_count, 3)
     for number, rig in enumerate(rigs):
         count = rig.skeleton.joint_count
@@ -96,13 +91,13 @@ def test_kinematics_of_several_rigs_at_once_are_those_of_each(bends):
     rotation, position = posed(batch, x)
     for number, rig in enumerate(rigs):
         count = rig.skeleton.joint_count
-        expected = forward_kinematics(rig.skeleton, bends_pose(x[number, :, :count], torch.zeros(3)))
+        expected = forward_kinematics(rig.skeleton, vectors_to_pose(x[number, :, :count], torch.zeros(3)))
         assert torch.allclose(rotation[number, :, :count], expected.rotation, atol=1e-4)
         assert torch.allclose(position[number, :, :count], expected.position, atol=1e-4)
 
 
 def test_bones_keep_their_lengths(rig, bends):
-    sketch = sketch_of(rig)
+    sketch = rig_descriptor(rig)
     _, position = posed(rig_batch([sketch]), bends[None].float())
     parents, joints = sketch.parents[1:], np.arange(1, sketch.joint_count)
     expected = torch.as_tensor(np.linalg.norm(sketch.positions[joints] - sketch.positions[parents], axis=1)).float()
@@ -111,7 +106,7 @@ def test_bones_keep_their_lengths(rig, bends):
 
 
 def test_features_do_not_depend_on_the_order_of_joints(rig):
-    sketch = sketch_of(rig)
+    sketch = rig_descriptor(rig)
     order = other_order(sketch)
     again = reordered(sketch, order)
     assert node_features(sketch).shape[1] == FEATURES
@@ -121,21 +116,21 @@ def test_features_do_not_depend_on_the_order_of_joints(rig):
 
 
 def test_a_turned_and_scaled_file_gives_the_same_sketch(assets):
-    from akd.anatomy.build import build_rig
     from akd.assets import read_file
+    from akd.character.build import build_rig
 
     file = read_file(assets / "fox_khronos" / "Fox.glb")
     turn = np.array([[0.0, 0, 5, 25], [0, 5, 0, 0], [-5, 0, 0, 10], [0, 0, 0, 1]])
     still = replace(file, clips=(), sample=None, forward=None)
     moved = replace(still, rest=turn @ file.rest, mesh=file.mesh.transformed(turn))
-    one, other = (sketch_of(build_rig(source)) for source in (still, moved))
+    one, other = (rig_descriptor(build_rig(source)) for source in (still, moved))
     assert np.allclose(node_features(one), node_features(other), atol=0.02)
 
 
 def test_jacobian_of_the_exponential_map():
     x = torch.randn(7, 3, dtype=torch.float64)
     step = 1e-6 * torch.randn(7, 3, dtype=torch.float64)
-    ahead = bend_matrices(x).transpose(-1, -2) @ bend_matrices(x + step)
+    ahead = vector_matrices(x).transpose(-1, -2) @ vector_matrices(x + step)
     small = torch.stack((ahead[:, 2, 1], ahead[:, 0, 2], ahead[:, 1, 0]), -1)
     assert torch.allclose(small, (right_jacobian(x) @ step[..., None]).squeeze(-1), atol=1e-11)
 
@@ -160,7 +155,7 @@ def test_segments_are_as_far_apart_as_their_nearest_points():
 
 
 def test_nothing_is_inside_anything_at_rest_and_folded_bodies_are(rig):
-    sketch = sketch_of(rig)
+    sketch = rig_descriptor(rig)
     capsules = capsules_of(sketch)
     batch = rig_batch([sketch])
     rest, folded = torch.zeros(1, 1, sketch.joint_count, 3), torch.zeros(1, 1, sketch.joint_count, 3)
@@ -177,7 +172,7 @@ def test_nothing_is_inside_anything_at_rest_and_folded_bodies_are(rig):
 
 def test_grids_know_a_leg_in_the_belly():
     rig = creature("cow", 0)
-    sketch = sketch_of(rig)
+    sketch = rig_descriptor(rig)
     grids = flesh_grids(rig, sketch)
     assert grids is not None
     count = sketch.joint_count
@@ -191,7 +186,7 @@ def test_grids_know_a_leg_in_the_belly():
 def test_grids_find_nothing_wrong_with_what_artists_do(assets):
     """Necks and tails that move on their own trunk are not inside it, though the trunk's skin is open there."""
     rig = load_rig(assets / "fox_khronos" / "Fox.glb")
-    sketch = sketch_of(rig)
+    sketch = rig_descriptor(rig)
     grids = flesh_grids(rig, sketch)
     assert grids is not None
     motion = read_clip(rig, "Run", fps=8).motion
@@ -243,7 +238,7 @@ def test_straighter_legs_are_straight():
     rest = Rotation.from_rotvec(straighter(sketch, 1.0)).as_matrix()
     again = rebound(posing_of(sketch, np.zeros((1, sketch.joint_count, 3))), rest)
 
-    def lean(which: Sketch) -> np.ndarray:
+    def lean(which: RigDescriptor) -> np.ndarray:
         bone = which.tails - which.positions
         before = sketch.tails - sketch.positions
         steep = (which.kind == KINDS.index("leg")) & (before[:, 1] < -STEEP * np.linalg.norm(before, axis=1))
@@ -284,7 +279,7 @@ def test_specimens_are_sound_deterministic_and_resumable(tmp_path):
     assert (tmp_path / "000000.npz").stat().st_mtime_ns == stamp
     assert [(s.plan, s.seed, s.source) for s in found[:2]] == [("cat", 0, "creatures"), ("chick", 0, "creatures")]
     assert np.allclose(found[0].bends, draw_specimen("cat", 0).bends, atol=2e-3)
-    assert isinstance(found[0].sketch, Sketch)
+    assert isinstance(found[0].sketch, RigDescriptor)
     assert not set(TRAINING_PLANS) & set(HELD_OUT_PLANS)
     assert FIRST_HELD_OUT_SEED == 10_000
 
@@ -293,6 +288,6 @@ def test_lean_rigs_have_the_joints_of_the_real_ones():
     lean, real = lean_rig("horse", 2), creature("horse", 2)
     assert lean.skeleton.names == real.skeleton.names
     assert np.allclose(lean.skeleton.positions, real.skeleton.positions)
-    one, other = sketch_of(lean), sketch_of(real)
+    one, other = rig_descriptor(lean), rig_descriptor(real)
     assert np.median(np.abs(one.radius - other.radius)) < 0.05
     assert isinstance(lean.skeleton, Skeleton)

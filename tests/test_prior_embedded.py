@@ -7,15 +7,15 @@ import torch
 from PIL import Image
 
 from akd.errors import AkdError
-from akd.prior.cache import ClipCache, to_network
-from akd.prior.clips import ClipLabel
-from akd.prior.embedded import small_pipeline, small_vae
-from akd.prior.encoder_start import start_encoder
 from akd.prior.families import FAMILIES
 from akd.prior.info import KNOWN, on_meta, parameters, prior_info
 from akd.prior.load import load_prior
 from akd.prior.prior import VideoPrior
-from akd.render.film_settings import FilmSettings
+from akd.render.film import FilmSettings
+from akd.training.prior.cache import ClipCache, to_network
+from akd.training.prior.clips import ClipLabel
+from akd.training.prior.encoder_start import start_encoder
+from akd.training.prior.networks import build_pipeline, build_vae
 
 
 class DriftingBlobs(ClipCache):
@@ -38,7 +38,7 @@ class DriftingBlobs(ClipCache):
 
 
 def test_the_started_encoder_is_a_code_from_which_pictures_follow_linearly() -> None:
-    clips, vae = DriftingBlobs(18), small_vae()
+    clips, vae = DriftingBlobs(18), build_vae()
     start_encoder(vae, clips, count=12)
     with torch.no_grad():
         videos = to_network(torch.stack([clips.video(i) for i in range(18)]))
@@ -57,7 +57,7 @@ def test_the_started_encoder_is_a_code_from_which_pictures_follow_linearly() -> 
 def test_the_folder_is_one_that_diffusers_loads(tmp_path: Path) -> None:
     from diffusers import CogVideoXPipeline
 
-    pipe = small_pipeline(seed=3)
+    pipe = build_pipeline(seed=3)
     pipe.save_pretrained(tmp_path)
     FilmSettings(background=(0.1, 0.2, 0.3)).save(tmp_path / "film.json")
     assert sum(file.stat().st_size for file in tmp_path.rglob("*")) < 25e6
@@ -73,7 +73,7 @@ def test_the_folder_is_one_that_diffusers_loads(tmp_path: Path) -> None:
 def test_encoding_forgets_what_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
     """What autograd keeps of a large clip is less than what the plain encoder keeps of it."""
     monkeypatch.setattr("akd.prior.family.SMALL_PICTURES", 0)
-    pipe = small_pipeline()
+    pipe = build_pipeline()
     prior = VideoPrior(FAMILIES["CogVideoXPipeline"](pipe), FilmSettings())
     video = torch.rand(1, 17, 64, 64, 3, requires_grad=True)
 
@@ -123,7 +123,7 @@ def test_what_is_missing_is_said_in_one_sentence(tmp_path: Path) -> None:
 
 
 def test_sentences_of_one_meaning_start_alike() -> None:
-    from akd.prior.video_training import Narrator
+    from akd.training.prior.video_model import Narrator
 
     narrator = Narrator()
     options = {"padding": "max_length", "max_length": 24, "truncation": True, "return_tensors": "pt"}
@@ -140,8 +140,8 @@ def test_sentences_of_one_meaning_start_alike() -> None:
 def test_the_shipped_prior_shows_what_it_reads_and_what_it_dreams(tmp_path: Path) -> None:
     """A held-out clip survives the autoencoder, and who walks in a sample moves more than who stands."""
     from akd.cli.prior import Sample
-    from akd.prior.clips import FIRST_HELD_OUT_SEED
-    from akd.prior.probe import creature_cases
+    from akd.training.held_out import FIRST_HELD_OUT_SEED
+    from akd.training.prior.probe import creature_cases
 
     prior = load_prior()
     case = next(iter(creature_cases("dog", [FIRST_HELD_OUT_SEED], prior.film)))

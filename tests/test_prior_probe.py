@@ -7,8 +7,8 @@ from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
 from akd.motion import mirror
 from akd.prior.prior import VideoPrior
-from akd.prior.probe import JUDGES, Case, JudgeName, in_phase, probe
-from akd.prior.schedule import Guess, NoiseSchedule
+from akd.prior.schedule import Denoised, NoiseSchedule
+from akd.training.prior.probe import JUDGES, Case, JudgeName, in_phase, probe
 
 
 class Oracle(VideoPrior):
@@ -24,9 +24,9 @@ class Oracle(VideoPrior):
     def encode(self, video: torch.Tensor) -> torch.Tensor:
         return video.permute(0, 4, 1, 2, 3)
 
-    def denoise(self, z_t, t, text, negative=None, guidance=1.0) -> Guess:  # type: ignore[no-untyped-def]
+    def denoise(self, z_t, t, text, negative=None, guidance=1.0) -> Denoised:  # type: ignore[no-untyped-def]
         guess = torch.zeros_like(z_t) if self.clip is None else self.clip.permute(3, 0, 1, 2).expand_as(z_t)
-        return Guess(guess * text["right"], z_t)
+        return Denoised(guess * text["right"], z_t)
 
 
 def case() -> Case:

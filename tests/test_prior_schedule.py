@@ -4,14 +4,14 @@ import pytest
 import torch
 
 from akd.prior.schedule import (
-    GUESSES,
+    DENOISED_FROM,
     TARGETS,
     Level,
     NoiseSchedule,
     add_noise,
+    denoised_from_flow,
+    denoised_from_v,
     diffusion_schedule,
-    guess_from_flow,
-    guess_from_v,
     guide,
 )
 
@@ -37,11 +37,11 @@ def test_the_perfect_prediction_gives_back_what_was_mixed(prediction: str, pair:
     torch.testing.assert_close(guess.noise, noise)
 
 
-@pytest.mark.parametrize("kind", GUESSES)
+@pytest.mark.parametrize("kind", DENOISED_FROM)
 def test_conversions_hold_for_any_levels(kind: str, pair: tuple) -> None:
     clean, noise = pair
     level = Level(torch.full((1, 1, 1, 1, 1), 0.7, dtype=torch.float64), torch.full((1, 1, 1, 1, 1), 1.3, dtype=torch.float64))
-    guess = GUESSES[kind](TARGETS[kind](clean, noise, level), add_noise(clean, noise, level), level)
+    guess = DENOISED_FROM[kind](TARGETS[kind](clean, noise, level), add_noise(clean, noise, level), level)
     torch.testing.assert_close(guess.clean, clean)
     torch.testing.assert_close(guess.noise, noise)
 
@@ -49,8 +49,8 @@ def test_conversions_hold_for_any_levels(kind: str, pair: tuple) -> None:
 def test_any_prediction_is_consistent_with_the_noisy_latent(pair: tuple) -> None:
     prediction, z_t = pair
     for guess, level in (
-        (guess_from_v, schedules()["v"].level(torch.full((5,), 0.6, dtype=torch.float64))),
-        (guess_from_flow, schedules()["flow"].level(torch.full((5,), 0.6, dtype=torch.float64))),
+        (denoised_from_v, schedules()["v"].level(torch.full((5,), 0.6, dtype=torch.float64))),
+        (denoised_from_flow, schedules()["flow"].level(torch.full((5,), 0.6, dtype=torch.float64))),
     ):
         parts = guess(prediction, z_t, level)
         torch.testing.assert_close(add_noise(parts.clean, parts.noise, level), z_t)
@@ -59,7 +59,7 @@ def test_any_prediction_is_consistent_with_the_noisy_latent(pair: tuple) -> None
 def test_the_papers_formula_for_v(pair: tuple) -> None:
     v, z_t = pair
     level = schedules()["v"].level(torch.full((5,), 0.4, dtype=torch.float64))
-    torch.testing.assert_close(guess_from_v(v, z_t, level).clean, level.signal * z_t - level.noise * v)
+    torch.testing.assert_close(denoised_from_v(v, z_t, level).clean, level.signal * z_t - level.noise * v)
 
 
 def test_levels_keep_their_sums() -> None:

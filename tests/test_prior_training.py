@@ -9,10 +9,11 @@ import torch
 from torch import nn
 
 from akd.errors import AkdError
-from akd.prior.clips import FIRST_HELD_OUT_SEED, HELD_OUT_PLANS, ClipLabel, film_rate, individuals
-from akd.prior.training import Trainee, TrainingConfig, learning_rate_factor, train
-from akd.prior.words import caption_tokenizer, clip_caption
-from akd.render.film_settings import FilmSettings
+from akd.render.film import FilmSettings, film_rate
+from akd.training.held_out import FIRST_HELD_OUT_SEED, HELD_OUT_PLANS
+from akd.training.loop import Trainee, TrainingConfig, learning_rate_factor, train
+from akd.training.prior.captions import caption_tokenizer, clip_caption
+from akd.training.prior.clips import ClipLabel, individuals
 
 CONFIG = TrainingConfig(steps=12, learning_rate=0.01, warmup=2, save_every=4)
 

@@ -16,10 +16,9 @@ from torch import Tensor
 from akd.errors import AkdError
 from akd.render import raster_gsplat
 from akd.render.camera import Camera, look_at, rays
-from akd.render.projection import project
+from akd.render.raster_reference import project
 from akd.render.rasterize import Rendered, rasterize, rasterize_splats
-from akd.render.spherical_harmonics import color_from_direction, harmonics
-from akd.splats import Splats, color_from_sh, sh_from_color
+from akd.splats import Splats, color_from_direction, color_from_sh, harmonics, sh_from_color
 
 FRAMES, WIDTH, HEIGHT = 2, 37, 29
 Scene = dict[str, Tensor]
@@ -257,8 +256,8 @@ def test_cpu_reads_the_users_memory() -> None:
 def test_vector_exponential_is_exact_to_rounding() -> None:
     import numba
 
-    from akd.render.lanes import WIDTH as lanes
-    from akd.render.lanes import exp2, load, store
+    from akd.render.simd import WIDTH as lanes
+    from akd.render.simd import exp2, load, store
 
     @numba.njit
     def powers(x, out):

@@ -13,19 +13,15 @@ from akd.files.gltf.read import read_gltf
 from akd.mesh import Material, Mesh
 from akd.motion import Motion
 from akd.reconstruct.extract import mesh_from_splats
-from akd.reconstruct.fast import surface_splats
-from akd.reconstruct.paper import PaperSettings, fit_splats, reconstruct_splats
-from akd.reconstruct.sampling import face_areas, nearest_surface, sample_surface
+from akd.reconstruct.fitted_splats import PaperSettings, fit_splats, foreground_psnr, random_views, reconstruct_splats
 from akd.reconstruct.skinned import bind_splats, skinned_splats
-from akd.reconstruct.views import foreground_psnr, random_views
+from akd.reconstruct.surface_splats import face_areas, nearest_surface, sample_surface, surface_splats
 from akd.render.camera import look_at
 from akd.render.film import move_splats
 from akd.render.rasterize import rasterize_splats
-from akd.render.raycast import RayScene
-from akd.render.surface import SurfacePoints, base_colors, interpolate, texture_lookup, vertex_normals
+from akd.render.raycast import RayScene, SurfacePoints, base_colors, interpolate, texture_lookup, vertex_normals
 from akd.skeleton import forward_kinematics
-from akd.skinning import skin_points
-from akd.splats import Splats, color_from_sh, sh_from_color
+from akd.splats import Splats, color_from_sh, sh_from_color, skin_points
 
 GREY = torch.full((3,), 0.5)
 

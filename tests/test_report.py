@@ -12,19 +12,18 @@ import numpy as np
 import pytest
 import torch
 
-from akd.anatomy.clips import read_clip
 from akd.assets import load_rig
+from akd.character.clips import read_clip
+from akd.contact.traces import trace
 from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
 from akd.files.gltf.write_rig import encode_rig
-from akd.measure.evaluate import evaluate
-from akd.measure.evaluation import Evaluation
+from akd.measure.evaluation import Evaluation, evaluate
 from akd.measure.plots import common_bounds, contact_chart, line_panel
 from akd.measure.report import foot_contact, limb_title, most_moving, write_report
-from akd.measure.trace import trace
 from akd.measure.wording import METRICS, metric_text, verdict_sentence
 from akd.motion import Motion
-from akd.pose import Pose
+from akd.skeleton import Pose
 
 HOSTILE = "</script><b>\"dog\" & 'cat'"
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")

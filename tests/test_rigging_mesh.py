@@ -18,10 +18,10 @@ from akd.files.obj import write_obj
 from akd.files.rignet import write_rignet
 from akd.measure.rigging import containment, skeleton_errors
 from akd.mesh import Mesh
-from akd.rigging.files import rig_file
+from akd.render.sheets import rig_sheet
 from akd.rigging.joints import bends
 from akd.rigging.mesh_rig import find_skeleton, rig_mesh
-from akd.rigging.sheet import rig_sheet
+from akd.rigging.rig_file import rig_file
 from akd.rigging.skeleton_json import read_skeleton_json
 from akd.rigging.surface import weld
 from akd.rigging.volume import find_paths, middle_lines, solid_volume

@@ -9,10 +9,9 @@ from akd.errors import AkdError
 from akd.measure.rigging import weight_errors
 from akd.mesh import Mesh
 from akd.rigging.bones import bones_of, closest_on_bones
-from akd.rigging.heat import diffuse, laplacian
 from akd.rigging.surface import weld
-from akd.rigging.tips import flesh_ends
-from akd.rigging.weights import FADING, PAPER, faded, heat_weights, nearest_weights
+from akd.rigging.visibility import flesh_ends
+from akd.rigging.weights import FADING, PAPER, diffuse, faded, heat_weights, laplacian, nearest_weights
 from akd.skeleton import Skeleton
 
 

@@ -7,10 +7,9 @@ import pytest
 import torch
 
 from akd.errors import AkdError
-from akd.pose import Pose
 from akd.rotations import angles_to_matrix, quaternion_to_matrix
-from akd.skeleton import Skeleton, bone_turns, forward_kinematics
-from akd.skinning import skin_points, skin_splats
+from akd.skeleton import Pose, Skeleton, bone_turns, forward_kinematics
+from akd.splats import skin_points, skin_splats
 
 
 def random_skeleton(joints: int, seed: int = 0) -> Skeleton:

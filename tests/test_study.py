@@ -9,29 +9,29 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from experiments.study import perform as performing
+from experiments.study.cell import Trial
+from experiments.study.field import DeformationField, FieldDistillation
+from experiments.study.perform import Lab, artists_clip, perform, reached, spent
+from experiments.study.priors import CountedPrior, SilentPrior, with_random_weights
+from experiments.study.rows import append_row, costs, markdown, read_rows, summary
+from experiments.study.studies import STUDIES, Options
+from experiments.study.study import do_cells, tables, write_sheet
 
 from akd.cli import main
 from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
-from akd.distill.job import Job, make_task
 from akd.distill.loop import Distillation
 from akd.distill.recipe import Recipe
-from akd.distill.watch import Watch
 from akd.errors import AkdError
-from akd.measure.diversity import diversity
-from akd.measure.evaluate import evaluate, evaluate_trace
+from akd.measure.evaluation import evaluate, evaluate_trace
+from akd.measure.smoothness import diversity
 from akd.measure.success import gait_jerk, success
+from akd.pipeline.job import Job, make_task
+from akd.pipeline.progress import Progress
 from akd.prior.families import FAMILIES
 from akd.prior.prior import VideoPrior
-from akd.render.film_settings import FilmSettings
-from akd.study import perform as performing
-from akd.study.cell import Cell
-from akd.study.field import DeformationField, FieldDistillation
-from akd.study.perform import Lab, artists_clip, perform, reached, spent
-from akd.study.priors import CountedPrior, SilentPrior, with_random_weights
-from akd.study.rows import append_row, costs, markdown, read_rows, summary
-from akd.study.studies import STUDIES, Options
-from akd.study.study import do_cells, tables, write_sheet
+from akd.render.film import FilmSettings
 from stick_rigs import person
 from tiny_priors import tiny
 
@@ -177,15 +177,15 @@ def test_an_experiment_goes_on_where_it_was(prior, tmp_path: Path, monkeypatch) 
     monkeypatch.setattr(performing, "_loaded", lambda name: prior)
     monkeypatch.setattr(performing, "_creature", lambda character: person())
     monkeypatch.setattr(performing, "strip_picture", lambda rig, motion: _blank())
-    cell = Cell("default", "person:1", "walk", "a person walking", 0, RECIPE)
+    cell = Trial("default", "person:1", "walk", "a person walking", 0, RECIPE)
     cells = [cell, replace(cell, arm="field", mover="field")]
     lab = Lab(tmp_path, "given")
-    first = next(iter(do_cells(cells, lab, Watch())))
+    first = next(iter(do_cells(cells, lab, Progress())))
     assert not first["success"]
     assert first["spent"]["evaluations"] == 2 * 2 * 2
-    (second,) = do_cells(cells, lab, Watch())
+    (second,) = do_cells(cells, lab, Progress())
     assert second["arm"] == "field"
-    assert list(do_cells(cells, lab, Watch())) == []
+    assert list(do_cells(cells, lab, Progress())) == []
     assert [line["arm"] for line in tables(tmp_path)["By arm"]] == ["default", "field"]
     assert write_sheet(tmp_path) is not None
 
@@ -194,7 +194,7 @@ def test_arms_that_lack_something_say_so(prior, tmp_path: Path) -> None:
     with pytest.raises(AkdError, match="--weaker"):
         Lab(tmp_path).prior_of("weaker", True)
     with pytest.raises(AkdError, match="--assets"):
-        perform(STUDIES["rigs"](Options(seeds=1))[0], Lab(tmp_path), Watch())
+        perform(STUDIES["rigs"](Options(seeds=1))[0], Lab(tmp_path), Progress())
 
 
 def test_artists_clips_are_found(assets: Path) -> None:

@@ -7,21 +7,20 @@ import numpy as np
 import pytest
 import torch
 
-from akd.anatomy.clips import read_clip
 from akd.assets import load_rig
+from akd.character.clips import read_clip
+from akd.character.limb_model import limb_model
+from akd.contact.foot_lock import feet_of, reach
+from akd.contact.prepare import TargetSettings, prepare
+from akd.contact.stance import detect_stance, ground_line, implied_velocity, locked_feet, smooth_swing, stretches
+from akd.contact.traces import trace
 from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
-from akd.creatures.puppet import puppet
 from akd.errors import AkdError
-from akd.measure.evaluate import evaluate
-from akd.measure.trace import trace
+from akd.measure.evaluation import evaluate
 from akd.motion import Motion
-from akd.physics.footlock import feet_of, reach
-from akd.physics.stance import find_stance, ground_line, implied_velocity, planted, stretches, unhurried
-from akd.physics.target import TargetSettings, prepare
-from akd.pose import Pose
 from akd.rig import Rig
-from akd.skeleton import forward_kinematics, joint_rotations
+from akd.skeleton import Pose, forward_kinematics, joint_rotations
 
 PLANS = ("dog", "human", "spider")
 
@@ -120,7 +119,7 @@ def test_bad_motions_end_in_a_sentence():
 
 def test_feet_reach_what_is_wanted():
     rig = creature("horse", 0)
-    strings, pose = puppet(rig), gait_motion(rig, "trot").pose.to(torch.float64)
+    strings, pose = limb_model(rig), gait_motion(rig, "trot").pose.to(torch.float64)
     root, turns = pose.root_position.numpy(), joint_rotations(rig.skeleton, pose).numpy()
     wanted = feet_of(strings, root, turns) + np.array([0.03, 0.02, -0.02])
     bent = reach(strings, root, turns, wanted)
@@ -142,7 +141,7 @@ def test_planted_feet_do_not_move_and_swing_clear_of_the_ground():
     feet = one_foot(10, 12, 0.03)
     stands = np.zeros((len(feet), 1), bool)
     stands[:10] = stands[-10:] = True
-    out = planted(feet, stands)
+    out = locked_feet(feet, stands)
     assert np.ptp(out[:10], axis=0).max() < 1e-9
     assert np.ptp(out[-10:], axis=0).max() < 1e-9
     assert out[16, 0, 1] > 0.03
@@ -152,7 +151,7 @@ def test_planted_feet_do_not_move_and_swing_clear_of_the_ground():
 def test_stance_is_where_feet_are_low_and_slow():
     feet = one_foot(10, 12, 0.0) + np.array([0.0, 0.08, 0.0]) * (np.abs(np.arange(32) - 15.5) < 6)[:, None, None]
     seen = np.zeros((32, 1, 2))
-    stands = find_stance(feet, seen, np.zeros(2), 30.0)
+    stands = detect_stance(feet, seen, np.zeros(2), 30.0)
     assert stretches(stands[:, 0])[0][0] == 0
     assert not stands[12:20].any()
     assert stands[:8].all()
@@ -180,9 +179,9 @@ def test_unhurried_feet_stand_as_before_and_jerk_less() -> None:
     stands = (time % 1 < 0.6)[:, None]
     hasty = np.floor(time) + np.clip(((time % 1) - 0.73) / 0.13, 0, 1)
     paths = np.stack((hasty, 0 * time, 0 * time), -1)[:, None]
-    calm = unhurried(paths, stands)
+    calm = smooth_swing(paths, stands)
     np.testing.assert_array_equal(calm[stands], paths[stands])
     assert np.abs(np.diff(calm, n=3, axis=0)).mean() < 0.5 * np.abs(np.diff(paths, n=3, axis=0)).mean()
     steady = np.stack((2 * time, 0 * time, 0 * time), -1)[:, None]
-    np.testing.assert_allclose(unhurried(steady, stands)[8:-8], steady[8:-8], atol=1e-6)
-    np.testing.assert_array_equal(unhurried(paths, np.ones_like(stands)), paths)
+    np.testing.assert_allclose(smooth_swing(steady, stands)[8:-8], steady[8:-8], atol=1e-6)
+    np.testing.assert_array_equal(smooth_swing(paths, np.ones_like(stands)), paths)

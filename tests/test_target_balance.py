@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
+from akd.contact.balance import _nearest, _shift
+from akd.contact.prepare import TargetSettings, prepare
+from akd.contact.stance import close_gaps, hold_up
+from akd.contact.traces import trace
 from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
-from akd.measure.trace import trace
-from akd.physics.balance import _nearest, _shift
-from akd.physics.stance import close_gaps, hold_up
-from akd.physics.target import TargetSettings, prepare
 
 G = 10.0
 SQUARE = np.array([(-0.1, -0.1), (-0.1, 0.1), (0.1, -0.1), (0.1, 0.1)])

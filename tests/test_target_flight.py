@@ -5,16 +5,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from akd.anatomy.clips import read_clip
 from akd.assets import load_rig
+from akd.character.clips import read_clip
+from akd.character.kinematics import skinned, stage_turns
+from akd.character.limb_model import limb_model
+from akd.contact.flight import HEAVIEST, falling_freely, rise
+from akd.contact.prepare import TargetSettings, prepare
+from akd.contact.roll import ROLL, calmed, rolled
+from akd.contact.stance import locked_feet
 from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
-from akd.creatures.kinematics import skinned, stage_turns
-from akd.creatures.puppet import puppet
-from akd.physics.flight import HEAVIEST, falling_freely, rise
-from akd.physics.roll import ROLL, calmed, rolled
-from akd.physics.stance import planted
-from akd.physics.target import TargetSettings, prepare
 from akd.skeleton import joint_rotations
 
 G, FPS = 10.0, 30.0
@@ -61,7 +61,7 @@ def test_a_planted_foot_goes_as_it_rolls():
     path[:, 0, 0] = np.linspace(0, 0.3, 20)
     on = np.zeros_like(path)
     on[10:, 0, 0] = np.linspace(0, 0.05, 10)
-    held = planted(path, np.ones((20, 1), bool), on)
+    held = locked_feet(path, np.ones((20, 1), bool), on)
     assert np.abs(np.diff(held - on, axis=0)).max() < 1e-12
     assert np.median((held - path)[..., 0]) == pytest.approx(0, abs=0.02)
 
@@ -70,7 +70,7 @@ def test_a_planted_foot_goes_as_it_rolls():
 def test_what_touches_the_ground_does_not_slip_in_a_target(plan: str):
     rig = creature(plan, 0)
     target = prepare(rig, gait_motion(rig, "walk"))
-    strings, pose = puppet(rig), target.motion.pose
+    strings, pose = limb_model(rig), target.motion.pose
     posed = stage_turns(rig.skeleton, pose.root_position.numpy(), joint_rotations(rig.skeleton, pose).numpy())
     for foot, stands in zip(strings.feet, target.stance.T, strict=True):
         points = skinned(rig, foot.outline, *posed)
@@ -86,7 +86,7 @@ def test_a_stiff_foot_tips_over_more_slowly(assets: Path):
     rig = load_rig(assets / "q_knight/KnightCharacter.glb")
     motion = read_clip(rig, "HumanArmature|Walking").motion
     target = prepare(rig, motion, TargetSettings(balance=False))
-    strings, pose = puppet(rig), target.motion.pose
+    strings, pose = limb_model(rig), target.motion.pose
     root, turns = pose.root_position.numpy(), joint_rotations(rig.skeleton, pose).numpy()
     both = target.stance[1:] & target.stance[:-1]
 

@@ -6,29 +6,37 @@ import numpy as np
 import pytest
 import torch
 
+from akd.contact.measures import skating_ratio
+from akd.contact.traces import trace
 from akd.creatures.build import creature
-from akd.distill.curves import Fourier
-from akd.distill.dance import Dance
-from akd.distill.loop import possible_lags
-from akd.distill.planting import LEAN, choose_pace, choose_to_stay, out_of_the_ground, planted
-from akd.distill.reach import channel_reach
+from akd.distill.channel_scale import channel_scale
+from akd.distill.foot_locking import RUN_LOG_ODDS_SCALE, choose_travel, choose_walk_or_run, lock_feet, raise_above_ground
+from akd.distill.gait_timing import (
+    MOST_QUICKENED,
+    MOST_TEMPO_CHANGE,
+    RUN_DUTY,
+    WALK_DUTY,
+    StanceTiming,
+    at_natural_tempo,
+    bounce_height,
+    retimed,
+    stance_timing,
+)
+from akd.distill.loop import phase_offsets
 from akd.distill.recipe import Recipe
-from akd.distill.timing import QUICKER, RUN, TEMPO, WALK, Timing, rise, suited, timed, timing_of
-from akd.measure.contact import skating_ratio
-from akd.measure.gait import GRAVITY
-from akd.measure.gait import froude as froude_number
-from akd.measure.trace import trace
+from akd.distill.trajectory import Fourier, Trajectory
+from akd.gait.measures import froude as froude_number
 from akd.motion import Motion
-from akd.rig import Rig
+from akd.rig import GRAVITY, Rig
 
 DOG = creature("dog", 1)
 
 
-def dancing(rig: Rig, lag: float = 0.5, spread: float = 0.6) -> tuple[Dance, Fourier]:
+def dancing(rig: Rig, lag: float = 0.5, spread: float = 0.6) -> tuple[Trajectory, Fourier]:
     curves = Fourier(
-        len(channel_reach(rig.skeleton)), 1.3, 0.4, spread=spread, randomness=torch.Generator().manual_seed(0)
+        len(channel_scale(rig.skeleton)), 1.3, 0.4, spread=spread, randomness=torch.Generator().manual_seed(0)
     )
-    dance = Dance(rig.skeleton, curves, 2.0).requires_grad_(False)
+    dance = Trajectory(rig.skeleton, curves, 2.0).requires_grad_(False)
     dance.lag.fill_(lag)
     return dance, curves
 
@@ -39,15 +47,15 @@ def at_froude(rig: Rig, froude: float) -> float:
 
 def test_slow_bodies_walk_and_fast_ones_run() -> None:
     dance, curves = dancing(DOG)
-    walk = timing_of(DOG, dance, curves, 0.45, at_froude(DOG, 0.2))
-    run = timing_of(DOG, dance, curves, 0.55, at_froude(DOG, 1.0))
+    walk = stance_timing(DOG, dance, curves, 0.45, at_froude(DOG, 0.2))
+    run = stance_timing(DOG, dance, curves, 0.55, at_froude(DOG, 1.0))
     assert walk is not None
     assert not walk.flies
-    assert walk.duty == WALK
+    assert walk.duty == WALK_DUTY
     assert walk.slowness > 0
     assert run is not None
     assert run.flies
-    assert run.duty == RUN
+    assert run.duty == RUN_DUTY
     assert run.slowness < 0
 
 
@@ -58,41 +66,41 @@ def test_what_the_sentence_explains_counts_beside_speed() -> None:
     def flight(motion: Motion) -> float:
         return -float(motion.pose.root_position[:, 1].std())
 
-    def clip(each: Dance) -> Motion:
+    def clip(each: Trajectory) -> Motion:
         return each.motion(41, 30.0)
 
-    assert not timing_of(DOG, dance, curves, 0.45, float(dance.speed)).flies  # type: ignore[union-attr]
-    choose_pace(DOG, dance, clip, flight)  # a sentence that explains what goes up and down
+    assert not stance_timing(DOG, dance, curves, 0.45, float(dance.speed)).flies  # type: ignore[union-attr]
+    choose_walk_or_run(DOG, dance, clip, flight)  # a sentence that explains what goes up and down
     assert dance.leaning > 0
     run = float(dance.leaning)
-    assert timing_of(DOG, dance, curves, 0.45, float(dance.speed)).flies  # type: ignore[union-attr]
-    choose_pace(DOG, dance, clip, lambda motion: -flight(motion))
+    assert stance_timing(DOG, dance, curves, 0.45, float(dance.speed)).flies  # type: ignore[union-attr]
+    choose_walk_or_run(DOG, dance, clip, lambda motion: -flight(motion))
     assert float(dance.leaning) == pytest.approx(-run)
-    choose_pace(DOG, dance, clip, lambda motion: 2 * flight(motion) / LEAN)
-    assert float(dance.leaning) == pytest.approx(2 * run / LEAN)
+    choose_walk_or_run(DOG, dance, clip, lambda motion: 2 * flight(motion) / RUN_LOG_ODDS_SCALE)
+    assert float(dance.leaning) == pytest.approx(2 * run / RUN_LOG_ODDS_SCALE)
 
 
 @pytest.mark.parametrize(("froude", "leaning", "becomes"), [
-    (0.3, 0.0, 0.3), (0.3, 1.0, 0.3 * TEMPO**2), (0.6, 1.0, 1.0), (0.45, 0.0, 0.4), (0.6, -0.5, 0.4), (1.2, 0.0, 1.2),
-    (2.0, -3.0, 2.0 / TEMPO**2), (0.005, 9.0, 0.005)])  # fmt: skip
+    (0.3, 0.0, 0.3), (0.3, 1.0, 0.3 * MOST_TEMPO_CHANGE**2), (0.6, 1.0, 1.0), (0.45, 0.0, 0.4), (0.6, -0.5, 0.4), (1.2, 0.0, 1.2),
+    (2.0, -3.0, 2.0 / MOST_TEMPO_CHANGE**2), (0.005, 9.0, 0.005)])  # fmt: skip
 def test_tempo_suits_the_gait(froude: float, leaning: float, becomes: float) -> None:
     dance, curves = dancing(DOG)
     dance.speed.fill_(at_froude(DOG, froude))
     curves.start_frequency = float(dance.speed) / 2.0
     dance.leaning.fill_(leaning)
-    result = suited(DOG, dance)
+    result = at_natural_tempo(DOG, dance)
     assert froude_number(float(result.speed), DOG.leg_metres) == pytest.approx(becomes, rel=1e-3)
     assert isinstance(result.curves, Fourier)
     assert result.curves.period * float(result.speed) == pytest.approx(curves.period * float(dance.speed), rel=1e-4)
 
 
 @pytest.mark.parametrize(
-    ("lag", "froude", "becomes"), [(0.0, 0.3, 0.3), (0.125, 0.8, 1.5), (0.125, 0.3, 0.3 * TEMPO**2), (0.125, 0.03, 0.03)]
+    ("lag", "froude", "becomes"), [(0.0, 0.3, 0.3), (0.125, 0.8, 1.5), (0.125, 0.3, 0.3 * MOST_TEMPO_CHANGE**2), (0.125, 0.03, 0.03)]
 )
 def test_gallops_are_fast_and_hops_of_any_speed(lag: float, froude: float, becomes: float) -> None:
     dance, _ = dancing(DOG, lag)
     dance.speed.fill_(at_froude(DOG, froude))
-    assert froude_number(float(suited(DOG, dance).speed), DOG.leg_metres) == pytest.approx(becomes, rel=1e-3)
+    assert froude_number(float(at_natural_tempo(DOG, dance).speed), DOG.leg_metres) == pytest.approx(becomes, rel=1e-3)
 
 
 def test_long_strides_on_four_legs_are_quick() -> None:
@@ -103,18 +111,18 @@ def test_long_strides_on_four_legs_are_quick() -> None:
         dance.speed.fill_(at_froude(rig, 1.2))
         for stride in (2.0, 4.0):
             curves.start_frequency = float(dance.speed) / stride
-            speeds.append(float(suited(rig, dance).speed / dance.speed))
-    assert speeds == pytest.approx([1.0, QUICKER, 1.0, 1.0], rel=1e-3)
+            speeds.append(float(at_natural_tempo(rig, dance).speed / dance.speed))
+    assert speeds == pytest.approx([1.0, MOST_QUICKENED, 1.0, 1.0], rel=1e-3)
 
 
 def test_what_stands_long_enough_or_goes_nowhere_is_left_alone() -> None:
     dance, curves = dancing(DOG)
-    assert timing_of(DOG, dance, curves, 0.7, at_froude(DOG, 0.2)) is None
-    assert timing_of(DOG, dance, curves, 0.3, at_froude(DOG, 0.001)) is None
-    assert timing_of(DOG, dance, curves, 0.0, at_froude(DOG, 1.0)) is None
+    assert stance_timing(DOG, dance, curves, 0.7, at_froude(DOG, 0.2)) is None
+    assert stance_timing(DOG, dance, curves, 0.3, at_froude(DOG, 0.001)) is None
+    assert stance_timing(DOG, dance, curves, 0.0, at_froude(DOG, 1.0)) is None
     hopping, curves = dancing(DOG, lag=0.95)
-    assert timing_of(DOG, hopping, curves, 0.3, at_froude(DOG, 0.02)) is None
-    thrown = timing_of(DOG, hopping, curves, 0.5, at_froude(DOG, 0.3))
+    assert stance_timing(DOG, hopping, curves, 0.3, at_froude(DOG, 0.02)) is None
+    thrown = stance_timing(DOG, hopping, curves, 0.5, at_froude(DOG, 0.3))
     assert thrown is not None
     assert thrown.flies
 
@@ -122,10 +130,10 @@ def test_what_stands_long_enough_or_goes_nowhere_is_left_alone() -> None:
 def test_legs_that_hardly_swing_are_not_made_to_walk() -> None:
     dance, curves = dancing(DOG)
     calm = dance.calmer(0.1)
-    assert timing_of(DOG, dance, curves, 0.45, at_froude(DOG, 0.2)) is not None
-    assert timing_of(DOG, calm, calm.curves, 0.45, at_froude(DOG, 0.2)) is None  # type: ignore[arg-type]
-    assert float(suited(DOG, dance.calmer(0.1).at_speed(1.0)).speed) == 0
-    still = planted(DOG, calm.at_speed(1.0), lambda each: each.motion(41, 30.0))
+    assert stance_timing(DOG, dance, curves, 0.45, at_froude(DOG, 0.2)) is not None
+    assert stance_timing(DOG, calm, calm.curves, 0.45, at_froude(DOG, 0.2)) is None  # type: ignore[arg-type]
+    assert float(at_natural_tempo(DOG, dance.calmer(0.1).at_speed(1.0)).speed) == 0
+    still = lock_feet(DOG, calm.at_speed(1.0), lambda each: each.motion(41, 30.0))
     along = trace(DOG, still).feet[..., 0]
     assert np.ptp(along, axis=0).max() < 0.02
 
@@ -133,19 +141,19 @@ def test_legs_that_hardly_swing_are_not_made_to_walk() -> None:
 def test_a_body_stays_if_that_is_far_less_surprising() -> None:
     """Whoever stays keeps legs and feet where they are, and moves on above; whoever is nearly as well off goes on going."""
     dance, curves = dancing(DOG)
-    gone = Dance(DOG.skeleton, curves, 2.0).requires_grad_(False)
+    gone = Trajectory(DOG.skeleton, curves, 2.0).requires_grad_(False)
 
-    def clip(each: Dance) -> Motion:
+    def clip(each: Trajectory) -> Motion:
         return each.motion(41, 30.0)
 
     def travel(motion: Motion) -> float:
         return float(motion.pose.root_position[-1, 0] - motion.pose.root_position[0, 0])
 
-    choose_to_stay(DOG, gone, clip, lambda motion: 0.1 * (travel(motion) > 0.5))
+    choose_travel(DOG, gone, clip, lambda motion: 0.1 * (travel(motion) > 0.5))
     assert float(gone.speed) == 2.0
-    choose_to_stay(DOG, gone, clip, lambda motion: 0.2 * (travel(motion) > 0.5))
+    choose_travel(DOG, gone, clip, lambda motion: 0.2 * (travel(motion) > 0.5))
     assert float(gone.speed) == 0.0
-    still, moving = planted(DOG, gone, clip), dance.motion(41, 30.0)
+    still, moving = lock_feet(DOG, gone, clip), dance.motion(41, 30.0)
     assert np.ptp(trace(DOG, still).feet, axis=0).max() < 0.02
     others = [joint for limb in DOG.skeleton.limbs if limb.kind in ("tail", "neck", "head") for joint in limb.joints]
     torch.testing.assert_close(still.pose.angles[:, others].float(), moving.pose.angles[:, others])
@@ -153,7 +161,7 @@ def test_a_body_stays_if_that_is_far_less_surprising() -> None:
 
 def test_a_stretched_stance_takes_its_share_of_the_time() -> None:
     dance, curves = dancing(DOG)
-    wanted = timing_of(DOG, dance, curves, 0.45, at_froude(DOG, 0.2))
+    wanted = stance_timing(DOG, dance, curves, 0.45, at_froude(DOG, 0.2))
     assert wanted is not None
     # The leg's own time, as a function of the clock's: what it does within ±0.225 of midstance takes half of the wanted share.
     psi = torch.tensor([-wanted.duty / 2, 0.0, wanted.duty / 2])
@@ -165,23 +173,23 @@ def test_timing_changes_legs_and_travel_only_and_keeps_the_loop() -> None:
     dance, curves = dancing(DOG)
     times = torch.arange(31) / 30 * curves.period
     motion = dance.motion(31, 30 * float(curves.frequency))
-    timing = timing_of(DOG, dance, curves, 0.45, at_froude(DOG, 0.2))
+    timing = stance_timing(DOG, dance, curves, 0.45, at_froude(DOG, 0.2))
     assert timing is not None
-    late = timed(DOG, dance, curves, motion, times, timing)
+    late = retimed(DOG, dance, curves, motion, times, timing)
     legs = [joint for leg in DOG.legs for joint in leg.joints]
     others = [joint for joint in range(len(DOG.skeleton.names)) if joint not in legs]
     assert torch.equal(late.pose.angles[:, others], motion.pose.angles[:, others])
     assert not torch.allclose(late.pose.angles[:, legs], motion.pose.angles[:, legs], atol=0.01)
     torch.testing.assert_close(late.pose.angles[-1], late.pose.angles[0], atol=1e-4, rtol=0)
     assert float(late.pose.root_position[-1, 0]) < float(motion.pose.root_position[-1, 0])
-    unchanged = timed(DOG, dance, curves, motion, times, replace(timing, slowness=0.0))
+    unchanged = retimed(DOG, dance, curves, motion, times, replace(timing, slowness=0.0))
     torch.testing.assert_close(unchanged.pose.angles, motion.pose.angles, atol=1e-5, rtol=0)
 
 
 def test_legs_of_a_pair_stand_by_the_lag_of_the_dance() -> None:
     for lag in (0.5, 0.1):
         dance, curves = dancing(DOG, lag)
-        timing = timing_of(DOG, dance, curves, 0.55, at_froude(DOG, 1.0))
+        timing = stance_timing(DOG, dance, curves, 0.55, at_froude(DOG, 1.0))
         assert timing is not None
         for left, right in ((0, 1), (2, 3)):
             assert DOG.legs[left].side == "L"
@@ -192,7 +200,7 @@ def test_legs_of_a_pair_stand_by_the_lag_of_the_dance() -> None:
 @pytest.mark.parametrize("middles", [(0.0, 0.5), (0.0, 0.05), (0.0, 0.5, 0.25, 0.75)])
 def test_a_body_falls_freely_where_no_foot_stands_and_is_carried_on_average(middles: tuple[float, ...]) -> None:
     frequency, gravity, duty = 1.5, 12.0, 0.4
-    height = rise(Timing(duty, 0.0, torch.tensor(middles), True), frequency, gravity).double()
+    height = bounce_height(StanceTiming(duty, 0.0, torch.tensor(middles), True), frequency, gravity).double()
     step = 1 / (len(height) * frequency)
     acceleration = (height.roll(-32) - 2 * height + height.roll(32)) / (32 * step) ** 2
     assert float(acceleration.mean()) == pytest.approx(0, abs=1e-3)
@@ -206,7 +214,7 @@ def test_a_body_falls_freely_where_no_foot_stands_and_is_carried_on_average(midd
 
 def test_feet_do_not_brush_over_the_ground_at_the_ends_of_a_clip_that_is_no_loop() -> None:
     dance, curves = dancing(DOG)
-    motion = planted(DOG, dance, lambda each: each.motion(round(45 * curves.period), 30.0))
+    motion = lock_feet(DOG, dance, lambda each: each.motion(round(45 * curves.period), 30.0))
     assert motion.frame_count == round(45 * curves.period)
     assert skating_ratio(trace(DOG, motion).feet, motion.fps) == pytest.approx(0, abs=0.02)
 
@@ -216,7 +224,7 @@ def test_skin_is_slowly_raised_out_of_the_ground(loops: bool) -> None:
     dance, curves = dancing(DOG)
     motion = dance.motion(31, 30 * float(curves.frequency))
     motion.pose.root_position[:, 1] -= trace(DOG, motion).lowest.max() - 0.02
-    raised = out_of_the_ground(DOG, motion, loops=loops)
+    raised = raise_above_ground(DOG, motion, loops=loops)
     assert trace(DOG, motion).lowest.min() < -0.03
     assert trace(DOG, raised).lowest.min() > -0.01
     lift = (raised.pose.root_position - motion.pose.root_position)[:, 1]
@@ -227,4 +235,4 @@ def test_skin_is_slowly_raised_out_of_the_ground(loops: bool) -> None:
 
 @pytest.mark.parametrize(("plan", "lags"), [("dog", (0.0, 0.5)), ("ant", (0.5,)), ("spider", (0.5,))])
 def test_bodies_with_many_legs_take_turns(plan: str, lags: tuple[float, ...]) -> None:
-    assert possible_lags(creature(plan, 10_000), Recipe()) == lags
+    assert phase_offsets(creature(plan, 10_000), Recipe()) == lags

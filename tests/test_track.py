@@ -10,7 +10,9 @@ import pytest
 import torch
 
 from akd.assets import load_rig, save_animation
+from akd.character.articulation import articulation_of
 from akd.cli import main
+from akd.contact.prepare import TargetSettings, prepare
 from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
 from akd.errors import AkdError
@@ -18,16 +20,13 @@ from akd.files.motion_npz import read_motion, write_motion
 from akd.motion import Motion
 from akd.physics import track as tracking
 from akd.physics import track_settings
-from akd.physics.body import body_from_rig
 from akd.physics.objective import Objective, Weights
 from akd.physics.search import Search, moving_states, window_frames
 from akd.physics.settings import PhysicsSettings
-from akd.physics.target import TargetSettings, prepare
 from akd.physics.track import TrackResult, going_on, track
 from akd.physics.track_settings import PAPER, TrackSettings
-from akd.pose import Pose
 from akd.rig import Rig
-from akd.skeleton import forward_kinematics
+from akd.skeleton import Pose, forward_kinematics
 
 QUICK = TrackSettings(window_iterations=8, whole_iterations=3, crutch=False, attempts=1)
 
@@ -57,7 +56,7 @@ def test_states_move_as_fast_as_the_motion(dog):
     rig, motion = dog
     position = torch.linspace(0, 1, 13)[:, None] * torch.tensor((2.0, 0.0, 0.0))
     still = Pose(position, motion.pose.root_rotation[:1].expand(13, 4), motion.pose.angles[:1].expand(13, -1, 3))
-    states = moving_states(body_from_rig(rig), still, 12.0)
+    states = moving_states(articulation_of(rig), still, 12.0)
     assert torch.allclose(states.velocity, torch.tensor((2.0, 0.0, 0.0)).expand(13, 3), atol=1e-5)
     assert states.spin.abs().max() < 1e-4
     assert states.rates.abs().max() < 1e-4
@@ -66,7 +65,7 @@ def test_states_move_as_fast_as_the_motion(dog):
 def test_following_is_one_simulation(dog):
     """What is found frame by frame is kept as controls, and with these the whole clip does the same."""
     rig, motion = dog
-    search = Search(body_from_rig(rig), rig, prepare(rig, motion), QUICK)
+    search = Search(articulation_of(rig), rig, prepare(rig, motion), QUICK)
     search.windows(4, 4, iter(()))
     before = search.controls.detach().clone()
     search.follow(1, iter(()))
@@ -101,7 +100,7 @@ def test_of_a_loop_the_clip_itself_is_kept():
 def test_only_standing_soles_slip_and_only_swinging_ones_scuff(dog):
     """A body that slides sideways at 0.01 ℓ a frame, and one that is 0.02 ℓ too low."""
     rig, motion = dog
-    body, pose = body_from_rig(rig), motion.pose.to(torch.float64)
+    body, pose = articulation_of(rig), motion.pose.to(torch.float64)
     at = torch.arange(13)[:, None]
 
     def cost(stands: bool, off: torch.Tensor) -> float:

@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 import torch
 
+from akd.character.articulation import articulation_of
+from akd.contact.prepare import Target, prepare
 from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
-from akd.measure.evaluate import evaluate
-from akd.physics.aims import Aims, Judge, missed, shortfall
-from akd.physics.body import body_from_rig
+from akd.measure.evaluation import evaluate
+from akd.physics.aims import AimJudge, Aims, missed, shortfall
 from akd.physics.search import Search
-from akd.physics.target import Target, prepare
 from akd.physics.track import track
 from akd.physics.track_settings import TrackSettings
 from akd.rig import Rig
@@ -44,8 +44,8 @@ def test_twice_too_much_counts_alike_and_what_is_reached_not_at_all():
 def test_the_target_itself_would_be_good_enough(human):
     """A rollout that is the target, frame by frame, reaches all aims; one that has sunk does not."""
     rig, target = human
-    body = body_from_rig(rig)
-    judge = Judge(rig, body, target.motion, target.motion.pose.angles, Aims())
+    body = articulation_of(rig)
+    judge = AimJudge(rig, body, target.motion, target.motion.pose.angles, Aims())
     search = Search(body, rig, target, replace(QUICK, physics=replace(QUICK.physics, substeps=20)), judge)
     search.windows(search.frame_count, 1, iter(()))
     rollout = search.best.rollout
@@ -57,7 +57,7 @@ def test_the_target_itself_would_be_good_enough(human):
     assert judge(followed) == 0
     sunk = replace(states, position=states.position - torch.tensor((0.0, 0.08, 0.0)))
     assert judge(replace(rollout, states=sunk)) > 2
-    assert Judge(rig, body, target.motion, target.motion.pose.angles, None)(rollout) == 0
+    assert AimJudge(rig, body, target.motion, target.motion.pose.angles, None)(rollout) == 0
 
 
 def test_it_is_tried_again_only_until_the_aims_are_reached(human):

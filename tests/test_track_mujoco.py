@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import torch
 
-from akd.anatomy.clips import read_clip
 from akd.assets import load_rig
+from akd.character.clips import read_clip
+from akd.contact.traces import Trace, trace
 from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
-from akd.measure.trace import Trace, trace
 from akd.motion import Motion, repeat
 from akd.physics.mjcf import replay, to_mjcf
 from akd.physics.simulate import between_frames

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from akd.anatomy.build import build_rig
-from akd.anatomy.clips import bone_matrices
+from akd.character.build import build_rig
+from akd.character.clips import bone_matrices
 from akd.errors import AkdError
 from akd.motion import Motion, resample
-from akd.pose import Pose
 from akd.rig import FileRig, Rig
+from akd.skeleton import Pose
 
 RIGGED = {".glb", ".gltf", ".bvh", ".fbx", ".usd", ".usda", ".usdc", ".usdz", ".txt"}
 MESHES = {".obj", ".ply", ".stl", ".off"}

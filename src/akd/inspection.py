@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from akd.anatomy.build import build_rig
 from akd.assets import axis_vector, read_file
+from akd.character.build import build_rig
 from akd.rig import FileRig, Rig
 
 LIMB_COLORS = {

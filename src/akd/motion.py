@@ -11,7 +11,6 @@ from jaxtyping import Float
 from torch import Tensor
 
 from akd.errors import AkdError
-from akd.pose import Pose
 from akd.rotations import (
     align_hemisphere,
     angles_to_matrix,
@@ -24,7 +23,7 @@ from akd.rotations import (
     rotation_vector_to_quaternion,
     slerp,
 )
-from akd.skeleton import Skeleton, bone_turns, joint_rotations, mirror_maps
+from akd.skeleton import Pose, Skeleton, bone_turns, joint_rotations, mirror_maps
 
 __all__ = [
     "Motion", "Pose", "blend", "close_loop", "crop", "from_joint_quaternions", "from_stage_rotations",

@@ -12,6 +12,9 @@ from akd.errors import AkdError
 from akd.mesh import Mesh
 from akd.skeleton import Limb, Skeleton
 
+GRAVITY = 9.81
+"""Of the Earth [m/s²]."""
+
 
 @dataclass(frozen=True)
 class Clip:
@@ -90,3 +93,8 @@ class Rig:
     def legs(self) -> tuple[Limb, ...]:
         """The legs, in the order of ``soles``."""
         return self.skeleton.limbs_of("leg")
+
+    @property
+    def gravity(self) -> float:
+        """In leg lengths [ℓ/s²]."""
+        return GRAVITY / self.leg_metres

@@ -6,19 +6,16 @@ from typing import Any
 
 import tyro
 
-from akd.cli import characters, physics, pose, posespace, prior
+from akd.cli import characters, pose, posespace, prior, track
 from akd.cli.animate import animate
-from akd.cli.study import study
 from akd.errors import AkdError
 
 COMMANDS: dict[str, Callable[..., Any]] = {
     "animate": animate, "creature": characters.creature, "rig": characters.rig, "inspect": characters.inspect,
-    "evaluate": characters.evaluate, "convert": characters.convert, "splat": characters.splat, "track": physics.track,
-    "prior": prior.prior, "pose": pose.pose, "posespace": posespace.posespace, "study": study,
-    "demo": characters.demo,
+    "evaluate": characters.evaluate, "convert": characters.convert, "splat": characters.splat, "track": track.track,
+    "prior": prior.prior, "pose": pose.pose, "posespace": posespace.posespace,
 }  # fmt: skip
 DESCRIPTION = "A 3D character and a sentence in, an animation on the character's own skeleton out."
-
 EXTRAS = {"warp": "physics", "mujoco": "physics", "diffusers": "prior", "transformers": "prior", "safetensors": "prior"}
 """Which extra brings a module that a command may lack."""
 

@@ -10,8 +10,8 @@ from akd.cli.console import PLAIN, Facing, Height, console
 from akd.errors import AkdError
 
 if TYPE_CHECKING:
-    from akd.distill.job import Job
     from akd.distill.recipe import Recipe
+    from akd.pipeline.job import Job
 
 
 def animate(
@@ -70,7 +70,7 @@ def animate(
         force: Overwrite a run that exists.
     """
     from akd.cli.progress import RunProgress
-    from akd.distill.several import begin_runs, difference, resume_runs
+    from akd.pipeline.animate import begin_runs, difference, resume_runs
 
     screen = console()
     try:
@@ -104,7 +104,7 @@ def animate(
 
 
 def _job(words: tuple[str, ...], **options: Any) -> "Job":
-    from akd.distill.job import Job, fingerprint
+    from akd.pipeline.job import Job, fingerprint
 
     if len(words) not in (1, 2):
         raise AkdError('Give a sentence, or a file and a sentence, as in: akd animate fox.glb "a fox walking".')

@@ -9,7 +9,7 @@ from akd.cli.console import AsJson, Facing, File, Height, console, print_json, w
 from akd.errors import AkdError
 
 if TYPE_CHECKING:
-    from akd.anatomy.clips import ReadClip
+    from akd.character.clips import ReadClip
     from akd.rig import Rig
 
 
@@ -46,7 +46,7 @@ def evaluate(
     """
     from rich.table import Table
 
-    from akd.measure.evaluate import evaluate as measure
+    from akd.measure.evaluation import evaluate as measure
 
     rig, names = _rig_and_clips(clip, forward, height)
     found: dict[str, tuple] = {}
@@ -134,7 +134,7 @@ def creature(
         list: Show all kinds of character and what they can do, and stop.
         force: Overwrite outputs that exist.
     """
-    from akd import showing
+    from akd.pipeline import creature as showing
 
     screen = console()
     if list:
@@ -171,8 +171,8 @@ def rig(
     """
     from akd.assets import write_new
     from akd.files.gltf.write_rig import write_rig
-    from akd.rigging.files import rig_file
-    from akd.rigging.sheet import rig_sheet
+    from akd.render.sheets import rig_sheet
+    from akd.rigging.rig_file import rig_file
     from akd.rigging.weights import PAPER
 
     target = out or Path(f"{file.stem}-rigged.glb")
@@ -225,7 +225,7 @@ def demo(*, out: Path = Path("runs/demo")) -> None:
     Args:
         out: The folder to write to; files of an earlier demo are replaced.
     """
-    from akd import showing
+    from akd.pipeline import creature as showing
 
     screen = console()
     shown = showing.make_creature("a brown dog", gait="walk", seed=0, cycles=2)
@@ -254,7 +254,7 @@ def _rig_and_clips(text: str, forward: str | None, height: float | None) -> "tup
 
 
 def _read_clip(rig: "Rig", name: str, fps: float) -> "ReadClip":
-    from akd.anatomy.clips import read_clip
+    from akd.character.clips import read_clip
 
     return read_clip(rig, name, fps)
 

@@ -10,9 +10,9 @@ from akd.cli.console import AsJson, console, print_json
 from akd.errors import AkdError
 
 if TYPE_CHECKING:
-    from akd.pose import Pose
     from akd.posespace.solving import Handle
     from akd.posespace.space import PoseSpace
+    from akd.skeleton import Pose
 
 Sub = tyro.conf.subcommand
 SHEET_POSES = 16
@@ -30,9 +30,9 @@ class Character:
 
     def space(self) -> "PoseSpace":
         from akd.creatures.words import character
+        from akd.posespace.network import SHIPPED
         from akd.posespace.space import PoseSpace
-        from akd.posespace.weights import SHIPPED
-        from akd.rigging.files import rig_file
+        from akd.rigging.rig_file import rig_file
 
         path = Path(self.character)
         rig = rig_file(path) if path.suffix else character(self.character, 0)[0]
@@ -122,7 +122,7 @@ class Solve:
     """Let the whole body move; --no-free-root keeps the root in its place."""
 
     def run(self) -> None:
-        from akd.posespace.bends import bends_pose
+        from akd.posespace.representation import vectors_to_pose
 
         self.to.check()
         space = self.who.space()
@@ -133,7 +133,7 @@ class Solve:
         for number, (error, percentile) in enumerate(zip(found.error.tolist(), score.percentile.tolist(), strict=True)):
             reached = "" if error <= self.tolerance else ": out of reach, this is the nearest"
             console().print(f"solution {number}: misses by {error:.4f}{reached}; percentile {percentile:.0f}")
-        self.to.write(space, bends_pose(found.bends, found.root))
+        self.to.write(space, vectors_to_pose(found.bends, found.root))
 
 
 @dataclass(frozen=True)
@@ -152,12 +152,12 @@ class Project:
 
     def run(self) -> None:
         from akd.files.motion_npz import read_motion
-        from akd.posespace.bends import pose_bends
+        from akd.posespace.representation import pose_to_vectors
 
         self.to.check()
         space = self.who.space()
         motion = read_motion(self.poses, space.rig.skeleton)
-        mended = space.project(pose_bends(motion.pose), strength=self.strength)
+        mended = space.project(pose_to_vectors(motion.pose), strength=self.strength)
         self.to.write(space, space.pose(mended), motion.fps)
 
 
@@ -179,11 +179,11 @@ class ScorePoses:
     def run(self) -> None:
         from rich.table import Table
 
-        from akd.posespace.bends import pose_bends
+        from akd.posespace.representation import pose_to_vectors
 
         space = self.who.space()
         pose = _motion_of(space, self.poses, self.clip).pose
-        bends = pose_bends(pose)
+        bends = pose_to_vectors(pose)
         if self.sheet is not None:
             write_sheet(space, pose, self.sheet)
         score, faults = space.score(bends), space.faults(bends)
@@ -222,13 +222,13 @@ class Invert:
 
         from akd.assets import write_new
         from akd.files.motion_npz import read_motion
-        from akd.posespace.bends import pose_bends
+        from akd.posespace.representation import pose_to_vectors
 
         picture = self.noise.with_suffix(".png")
         for path in (self.noise, picture):
             write_new(path, force=self.force)
         space = self.who.space()
-        noise = space.invert(pose_bends(read_motion(self.poses, space.rig.skeleton).pose))
+        noise = space.invert(pose_to_vectors(read_motion(self.poses, space.rig.skeleton).pose))
         np.savez_compressed(self.noise, noise=noise.numpy(), joints=np.array(space.rig.skeleton.names))
         write_sheet(space, space.pose(space.decode(noise)), picture)
         console().print(f"Wrote {self.noise} and {picture}")
@@ -275,11 +275,11 @@ class Walk:
 
     def run(self) -> None:
         from akd.files.motion_npz import read_motion
-        from akd.posespace.bends import pose_bends
+        from akd.posespace.representation import pose_to_vectors
 
         self.to.check()
         space = self.who.space()
-        keys = pose_bends(read_motion(self.keys, space.rig.skeleton).pose)
+        keys = pose_to_vectors(read_motion(self.keys, space.rig.skeleton).pose)
         motion = space.walk(keys, seconds=self.seconds, way=self.way)
         self.to.write(space, motion.pose, motion.fps, "walk")
 
@@ -321,9 +321,9 @@ class Finish:
     def run(self) -> None:
         from akd.files.video import write_video
         from akd.motion import resample
-        from akd.posespace.proxy import finish, proxy_of
-        from akd.prior.clips import film_rate
+        from akd.pipeline.pose_film import finish, proxy_of
         from akd.prior.load import load_prior
+        from akd.render.film import film_rate
 
         space, prior = self.who.space(), load_prior(self.prior)
         motion = resample(_motion_of(space, self.poses, self.clip), film_rate(prior.film, space.rig.leg_metres))
@@ -345,7 +345,7 @@ def write_sheet(space: "PoseSpace", pose: "Pose", path: Path) -> None:
     """A picture of some of the poses."""
     import torch
 
-    from akd.posespace.sheet import pose_sheet
+    from akd.render.sheets import pose_sheet
 
     chosen = torch.linspace(0, len(pose.angles) - 1, min(SHEET_POSES, len(pose.angles))).round().long()
     pose_sheet(space.rig, pose[chosen], path)
@@ -374,7 +374,7 @@ def read_handle(text: str) -> "Handle":
 
 def _motion_of(space: "PoseSpace", poses: Path | None, clip: str | None):
     """The motion in a file of poses, or a clip of the character's own file."""
-    from akd.anatomy.clips import read_clip
+    from akd.character.clips import read_clip
     from akd.files.motion_npz import read_motion
 
     if (poses is None) == (clip is None):

@@ -26,7 +26,7 @@ class Draw:
     def run(self) -> None:
         from rich.progress import Progress
 
-        from akd.posespace.data.specimens import CREATURES, write_specimens
+        from akd.training.poses.specimens import CREATURES, write_specimens
 
         with Progress(transient=True) as progress:
             task = progress.add_task("drawing poses", total=self.seeds)
@@ -52,7 +52,7 @@ class Collect:
     """Take each so-manieth frame."""
 
     def run(self) -> None:
-        from akd.posespace.data.collected import collect_runs
+        from akd.training.poses.distilled import collect_runs
 
         count = collect_runs(list(self.runs), self.folder, source=self.source, every=self.every)
         console().print(f"Took {count} poses from {len(self.runs)} runs, tagged {self.source!r}")
@@ -75,9 +75,8 @@ class Distil:
     def run(self) -> None:
         from rich.progress import Progress
 
-        from akd.posespace.data.collected import DISTILLED
-        from akd.posespace.data.distilled import distil_poses
         from akd.prior.load import load_prior
+        from akd.training.poses.distilled import DISTILLED, distil_poses
 
         with Progress(transient=True) as progress:
             task = progress.add_task("distilling poses", total=self.count)
@@ -105,7 +104,7 @@ class Train:
     """Folder of this training below the run's."""
 
     def run(self) -> None:
-        from akd.posespace.training import PoseTraining, train_posespace
+        from akd.training.poses.run import PoseTraining, train_posespace
 
         config = PoseTraining(self.folder, sources=self.sources or None, name=self.name)
         if self.steps is not None:
@@ -126,8 +125,8 @@ class Export:
     name: str = "training"
 
     def run(self) -> None:
-        from akd.posespace.training import PoseTraining, trained_so_far
-        from akd.posespace.weights import save_weights
+        from akd.posespace.network import save_weights
+        from akd.training.poses.run import PoseTraining, trained_so_far
 
         network, steps = trained_so_far(PoseTraining(self.folder, name=self.name))
         save_weights(network, self.out, {"steps": str(steps)})

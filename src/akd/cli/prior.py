@@ -54,7 +54,7 @@ class Clips:
     def run(self) -> None:
         from rich.progress import Progress
 
-        from akd.prior.run import PriorRun, film_run
+        from akd.training.prior.run import PriorRun, film_run
 
         with Progress(transient=True) as progress:
             task = progress.add_task("filming individuals", total=None)
@@ -78,7 +78,7 @@ class Train:
     def run(self) -> None:
         from dataclasses import replace
 
-        from akd.prior.run import DECODER, VIDEO, PriorRun, train_vae_run, train_video_run
+        from akd.training.prior.run import DECODER, VIDEO, PriorRun, train_vae_run, train_video_run
 
         train, config = (train_vae_run, DECODER) if self.part == "vae" else (train_video_run, VIDEO)
         train(PriorRun(self.folder), config if self.steps is None else replace(config, steps=self.steps))
@@ -95,7 +95,7 @@ class Export:
     """Folder of the run; the prior is written to prior/ in it."""
 
     def run(self) -> None:
-        from akd.prior.run import PriorRun, export_run
+        from akd.training.prior.run import PriorRun, export_run
 
         console().print(f"Wrote {export_run(PriorRun(self.folder))}")
 
@@ -151,9 +151,9 @@ class Probe:
     def run(self) -> None:
         from rich.table import Table
 
-        from akd.prior.clips import FIRST_HELD_OUT_SEED
         from akd.prior.load import load_prior
-        from akd.prior.probe import TIMES, creature_cases, probe
+        from akd.training.held_out import FIRST_HELD_OUT_SEED
+        from akd.training.prior.probe import TIMES, creature_cases, probe
 
         prior = load_prior(self.name)
         seeds = range(FIRST_HELD_OUT_SEED, FIRST_HELD_OUT_SEED + self.individuals)

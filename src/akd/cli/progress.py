@@ -3,21 +3,22 @@
 from collections.abc import Iterable
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
 
 from akd.cli.console import PLAIN
-from akd.distill.job import Job
 from akd.distill.loop import Task
-from akd.distill.watch import Watch
 from akd.measure.evaluation import Evaluation, as_text
+from akd.pipeline.job import Job
+from akd.pipeline.progress import Progress
 
 
-class RunProgress(Watch):
+class RunProgress(Progress):
     """A bar in a terminal; in a file or a pipe, a line whenever the motion has been measured."""
 
     def __init__(self, screen: Console) -> None:
         self.screen = screen
-        self.bar = Progress(
+        self.bar = Bars(
             SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn(),
             TimeRemainingColumn(elapsed_when_finished=True), TextColumn("{task.fields[note]}"), console=screen, transient=True,
         )  # fmt: skip

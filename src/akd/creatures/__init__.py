@@ -4,3 +4,4 @@
 ``body`` places its joints and flesh, ``flesh`` and ``remesh`` make one closed surface of it, ``skin`` and ``paint`` give
 that surface weights and colours, and ``build`` puts the rig together. ``words`` reads a sentence.
 """
+

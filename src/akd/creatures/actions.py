@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 
+from akd.character.limb_model import LimbModel
+from akd.contact.easing import through
+from akd.creatures.action import Action, ActionParameters, lasting, still, vectors, wave
 from akd.creatures.carriage import choreography, spread, tail_wave
-from akd.creatures.cue import Action, Cue, lasting, still, vectors, wave
-from akd.creatures.dances import DANCES, relaxed_arms
-from akd.creatures.fights import FIGHTS
-from akd.creatures.footing import feet_centre, through, walking_feet
-from akd.creatures.gait_table import gait_for
+from akd.creatures.footing import feet_centre, walking_feet
 from akd.creatures.jump import JUMP
 from akd.creatures.perform import Choreography
-from akd.creatures.puppet import Puppet
-from akd.creatures.stride import Stride, longest_stride
+from akd.creatures.upright_actions import DANCES, FIGHTS, relaxed_arms
+from akd.gait.stride import GaitParameters, longest_stride
+from akd.gait.table import gait_for
 
 MOUTH = 0.25
 """The head's bone ends so high above the ground when the mouth is down [ℓ]."""
@@ -25,7 +25,7 @@ SITTING_FOOT = 0.12
 """Animals with shorter hind feet than this do not sit like dogs [ℓ]: they stand on hooves."""
 
 
-def idle(body: Puppet, cue: Cue) -> Choreography:
+def idle(body: LimbModel, cue: ActionParameters) -> Choreography:
     """Breathing, shifting weight, a slow look and a slow tail."""
     u, k = cue.u, cue.amount
     half = np.mean([abs(foot.centre[2]) for foot in body.feet]) if body.feet else 0.0
@@ -36,7 +36,7 @@ def idle(body: Puppet, cue: Cue) -> Choreography:
     return replace(still(body, cue), shift=shift, lean=lean, bends=bends | _slow_tail(body, cue), arms=relaxed_arms(body, cue))
 
 
-def look(body: Puppet, cue: Cue) -> Choreography:
+def look(body: LimbModel, cue: ActionParameters) -> Choreography:
     """To one side, to the other, and ahead again."""
     turn = cue.side * cue.amount * through([(0, 0), (0.22, 0.75), (0.4, 0.75), (0.62, -0.75), (0.8, -0.75), (1, 0)], cue.u)
     up = cue.amount * through([(0, 0), (0.25, 0.12), (0.5, -0.05), (0.75, 0.12), (1, 0)], cue.u)
@@ -47,16 +47,16 @@ def look(body: Puppet, cue: Cue) -> Choreography:
     return replace(quiet, bends=bends)
 
 
-def turn(body: Puppet, cue: Cue) -> Choreography:
+def turn(body: LimbModel, cue: ActionParameters) -> Choreography:
     """One round of steps on the spot, as far around as the legs allow."""
     gait = replace(gait_for("walk", len(body.feet)), bounce=0.1, strike=0.0, heel_rise=0.2, arm_swing=0.1, twist=0.0, sway=0.015)
     arm = max(float(np.linalg.norm(foot.centre - feet_centre(body), ord=2)) for foot in body.feet)
     angle = min(0.5 * longest_stride(body, gait, gait.duty) / max(arm, 0.2), 0.8) * min(cue.amount, 1.1)
-    stride = Stride(gait, np.array(gait.phases[len(body.feet)]), gait.duty, 1.0, 0.0, -cue.side * angle)
+    stride = GaitParameters(gait, np.array(gait.phases[len(body.feet)]), gait.duty, 1.0, 0.0, -cue.side * angle)
     return choreography(body, stride, walking_feet(body, stride, cue.u), cue.u)
 
 
-def crouch(body: Puppet, cue: Cue) -> Choreography:
+def crouch(body: LimbModel, cue: ActionParameters) -> Choreography:
     """Down, wait, up."""
     down = through([(0, 0), (0.3, 1), (0.65, 1), (1, 0)], cue.u)
     depth = min(0.45 * cue.amount, *(0.75 * (1 - foot.leg.shortest / foot.leg.longest) for foot in body.feet))
@@ -69,7 +69,7 @@ def crouch(body: Puppet, cue: Cue) -> Choreography:
     )  # fmt: skip
 
 
-def sit(body: Puppet, cue: Cue) -> Choreography:
+def sit(body: LimbModel, cue: ActionParameters) -> Choreography:
     """Rump down, fore legs straight, and up again: the trunk turns about the shoulders."""
     down = through([(0, 0), (0.3, 1), (0.7, 1), (1, 0)], cue.u)
     rest = body.skeleton.positions
@@ -82,7 +82,7 @@ def sit(body: Puppet, cue: Cue) -> Choreography:
     return replace(still(body, cue), shift=shift, lean=vectors(cue.u, z=pitch), bends=bends, gaze=0.9)
 
 
-def _sitting_angle(body: Puppet, shoulder: np.ndarray) -> float:
+def _sitting_angle(body: LimbModel, shoulder: np.ndarray) -> float:
     """How far the trunk turns about the shoulders until rump or folded hind legs stop it, at most 0.95 rad."""
     rest, angles = body.skeleton.positions, np.linspace(0, 0.95, 96)[:, None]
     rump = body.rig.mesh.vertices[body.rig.weights[:, 0] > 0.5]
@@ -95,7 +95,7 @@ def _sitting_angle(body: Puppet, shoulder: np.ndarray) -> float:
     return float(angles[np.argmax(stopped) if stopped.any() else -1, 0])
 
 
-def eat(body: Puppet, cue: Cue) -> Choreography:
+def eat(body: LimbModel, cue: ActionParameters) -> Choreography:
     """Head down to the ground, a few bites, head up; a neck too short for that is helped by lower shoulders."""
     down = through([(0, 0), (0.25, 1), (0.8, 1), (1, 0)], cue.u)
     bites = 0.06 * cue.amount * down * wave(cue.u, 5)
@@ -108,7 +108,7 @@ def eat(body: Puppet, cue: Cue) -> Choreography:
     return replace(still(body, cue), shift=vectors(cue.u, y=-0.01 * down), lean=vectors(cue.u, z=-tilt), bends=bends, gaze=0.0)
 
 
-def _neck_reach(body: Puppet) -> tuple[float, float]:
+def _neck_reach(body: LimbModel) -> tuple[float, float]:
     """How far the neck bends until the mouth is down or the head hangs [rad], and how high the mouth is then [ℓ]."""
     rest, neck = body.skeleton.positions, body.neck
     chain = np.concatenate((rest[list(neck)], body.skeleton.tails[[neck[-1]]]))
@@ -122,40 +122,40 @@ def _neck_reach(body: Puppet) -> tuple[float, float]:
     return float(angles[last]), float(height[last])
 
 
-def _neck_share(body: Puppet) -> np.ndarray:
+def _neck_share(body: LimbModel) -> np.ndarray:
     """A neck is lowered mostly at its base."""
     share = np.arange(len(body.neck), 0, -1.0) ** 2
     return share / share.sum()
 
 
-def _slow_tail(body: Puppet, cue: Cue, pitch: np.ndarray | float = 0.0) -> dict[int, np.ndarray]:
+def _slow_tail(body: LimbModel, cue: ActionParameters, pitch: np.ndarray | float = 0.0) -> dict[int, np.ndarray]:
     return {joint: bend for tail in body.tails for joint, bend in tail_wave(tail, 2 * cue.u, 0.2 * cue.amount, pitch).items()}
 
 
-def _stands(body: Puppet) -> bool:
+def _stands(body: LimbModel) -> bool:
     return len(body.feet) > 0
 
 
-def _looks(body: Puppet) -> bool:
+def _looks(body: LimbModel) -> bool:
     return bool(body.feet and body.neck)
 
 
-def _turns(body: Puppet) -> bool:
+def _turns(body: LimbModel) -> bool:
     return bool(body.pairs) and len(body.feet) in (2, 4, 6, 8)
 
 
-def _folds(body: Puppet) -> bool:
+def _folds(body: LimbModel) -> bool:
     return _stands(body) and all(foot.leg.shortest < 0.8 * foot.leg.longest for foot in body.feet)
 
 
-def _sits(body: Puppet) -> bool:
+def _sits(body: LimbModel) -> bool:
     if len(body.feet) != 4 or not body.pairs:
         return False
     hind = [foot for foot in body.feet if foot.order == 1]
     return all(foot.leg.shortest < 0.55 and not foot.leg.sprawls and foot.length >= SITTING_FOOT for foot in hind)
 
 
-def _grazes(body: Puppet) -> bool:
+def _grazes(body: LimbModel) -> bool:
     if not _looks(body) or body.is_upright or len(body.neck) < 2:
         return False
     ahead = body.skeleton.positions[body.neck[-1], 0] - body.skeleton.positions[0, 0]

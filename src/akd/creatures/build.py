@@ -4,13 +4,11 @@ from collections import Counter
 
 import numpy as np
 
-from akd.creatures.body import Body, Joint, place
+from akd.creatures.body import CreatureBody, Individual, Joint, draw, place
 from akd.creatures.flesh import at_points, surface_of
-from akd.creatures.individual import Individual, draw
-from akd.creatures.paint import vertex_colors
 from akd.creatures.plan import Plan
 from akd.creatures.plans import PLANS
-from akd.creatures.skin import skin_weights
+from akd.creatures.skin import skin_weights, vertex_colors
 from akd.errors import AkdError
 from akd.mesh import Mesh
 from akd.rig import Rig
@@ -45,7 +43,7 @@ def build(plan: Plan, individual: Individual) -> Rig:
     return Rig(mesh, skeleton, weights, _soles(mesh, skeleton, weights), body.leg_metres, plan.name)
 
 
-def skeleton_of(body: Body) -> Skeleton:
+def skeleton_of(body: CreatureBody) -> Skeleton:
     """Both sides of the body as one labelled tree, left before right."""
     entries = [entry for joint in body.joints for entry in _both_sides(joint)]
     index = {name: i for i, (name, *_) in enumerate(entries)}

@@ -113,7 +113,6 @@ VERBS: dict[str, Verb] = {
     ),
 }
 """Every motion; motions of more specific names come after the plain ones."""
-
 PLACES = (
     "in a field", "on a checkerboard floor", "on sand", "in the snow", "on a dirt road", "across a meadow", "in a studio",
     "in a park", "on a plain floor", "in the desert", "on grass", "at sunset",

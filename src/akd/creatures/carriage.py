@@ -3,11 +3,11 @@
 import numpy as np
 from jaxtyping import Float
 
+from akd.character.kinematics import Vectors, about
+from akd.character.limb_model import LimbModel
 from akd.creatures.footing import feet_centre, path
-from akd.creatures.kinematics import Vectors, about
-from akd.creatures.perform import Choreography, Footing
-from akd.creatures.puppet import Puppet
-from akd.creatures.stride import Stride
+from akd.creatures.perform import Choreography, FootTargets
+from akd.gait.stride import GaitParameters
 
 HIGHEST_BOUNCE = 0.1
 """[ℓ]"""
@@ -18,7 +18,7 @@ UNDULATION = 2.5
 Wave = Float[np.ndarray, " frame"]
 
 
-def choreography(puppet: Puppet, stride: Stride, footing: Footing, time: Float[np.ndarray, " frame"]) -> Choreography:
+def choreography(puppet: LimbModel, stride: GaitParameters, footing: FootTargets, time: Float[np.ndarray, " frame"]) -> Choreography:
     """The body's part of a gait at the given instants [s]."""
     cycle = time / stride.period
     place, heading = path(stride, time)
@@ -70,7 +70,7 @@ def hanging(side: float, forward: Wave | float, elbow: Wave | float, away: Wave 
     return pointing(forward, away), pointing(forward + elbow, 0.4 * away)
 
 
-def swinging_arms(puppet: Puppet, stride: Stride, cycle: Wave) -> dict[int, tuple[Vectors, Vectors]]:
+def swinging_arms(puppet: LimbModel, stride: GaitParameters, cycle: Wave) -> dict[int, tuple[Vectors, Vectors]]:
     """Arms of an upright body swing against the legs."""
     if not puppet.is_humanoid:
         return {}
@@ -83,7 +83,7 @@ def swinging_arms(puppet: Puppet, stride: Stride, cycle: Wave) -> dict[int, tupl
     return out
 
 
-def _dangling_arms(puppet: Puppet, cycle: Wave) -> dict[int, Vectors]:
+def _dangling_arms(puppet: LimbModel, cycle: Wave) -> dict[int, Vectors]:
     """Arms of a level body, as a tyrannosaur's, hardly move."""
     if puppet.is_humanoid:
         return {}
@@ -91,7 +91,7 @@ def _dangling_arms(puppet: Puppet, cycle: Wave) -> dict[int, Vectors]:
     return {arm.upper: bend for arm in puppet.arms}
 
 
-def _rise(puppet: Puppet, stride: Stride, cycle: Wave) -> tuple[Wave, Wave]:
+def _rise(puppet: LimbModel, stride: GaitParameters, cycle: Wave) -> tuple[Wave, Wave]:
     """Height of the root [ℓ] and pitch of the trunk [rad] from what each pair of legs does to the part of the body above it.
 
     A pair that alternates lifts the body twice a stride, one that moves together once. A body on a spring of that period
@@ -116,22 +116,22 @@ def _rise(puppet: Puppet, stride: Stride, cycle: Wave) -> tuple[Wave, Wave]:
     return np.mean(heights, axis=0) + slope * (puppet.skeleton.positions[0, 0] - np.mean(places)), slope
 
 
-def _sided(puppet: Puppet, cycle: Float[np.ndarray, "foot frame"]) -> Wave:
+def _sided(puppet: LimbModel, cycle: Float[np.ndarray, "foot frame"]) -> Wave:
     """+1 when the right feet are at phase 0, −1 when the left are; zero for feet that move together."""
     side = np.array([foot.side for foot in puppet.feet])
     return (side[:, None] * np.cos(2 * np.pi * cycle)).mean(0)
 
 
-def _shortness(puppet: Puppet) -> float:
+def _shortness(puppet: LimbModel) -> float:
     """Long low bodies bounce and pitch less: their ends would be in the ground."""
     return min(1.0, 1.2 / max(puppet.trunk_length, 0.1))
 
 
-def _walks_sprawling(puppet: Puppet) -> bool:
+def _walks_sprawling(puppet: LimbModel) -> bool:
     return len(puppet.feet) == 4 and all(foot.leg.sprawls for foot in puppet.feet)
 
 
-def _reaching(puppet: Puppet, stride: Stride, cycle: Wave, last: bool) -> Wave:
+def _reaching(puppet: LimbModel, stride: GaitParameters, cycle: Wave, last: bool) -> Wave:
     """+1 when the right foot of the hindmost (or foremost) pair lands, −1 when the left does."""
     order = (max if last else min)(foot.order for foot in puppet.feet)
     chosen = [i for i, foot in enumerate(puppet.feet) if foot.order == order]
@@ -139,21 +139,21 @@ def _reaching(puppet: Puppet, stride: Stride, cycle: Wave, last: bool) -> Wave:
     return np.mean(waves, axis=0)
 
 
-def _widest_twist(puppet: Puppet, stride: Stride) -> float:
+def _widest_twist(puppet: LimbModel, stride: GaitParameters) -> float:
     """How far the root may turn to both sides [rad]: feet far aside of a body that turns would else swing forward while they
     stand, as a beetle's do at three leg lengths."""
     aside = max(abs(float(foot.centre[2])) for foot in puppet.feet)
     return STEADY * stride.speed * stride.period / (2 * np.pi * max(aside, 1e-6))
 
 
-def _gathered(puppet: Puppet, stride: Stride, cycle: Wave) -> Wave:
+def _gathered(puppet: LimbModel, stride: GaitParameters, cycle: Wave) -> Wave:
     """+1 when the hind feet land under the body and the back is arched, −1 when they push off and it is stretched."""
     last = max(foot.order for foot in puppet.feet)
     landing = np.exp(2j * np.pi * np.array([p for p, foot in zip(stride.phases, puppet.feet, strict=True) if foot.order == last]))
     return np.cos(2 * np.pi * cycle - np.angle(landing.mean()))
 
 
-def _nod(puppet: Puppet, stride: Stride, cycle: Wave) -> Wave:
+def _nod(puppet: LimbModel, stride: GaitParameters, cycle: Wave) -> Wave:
     """The head goes down a little after each fore foot lands."""
     landing = [p for p, foot in zip(stride.phases, puppet.feet, strict=True) if foot.order == 0]
     alternates = len(landing) == 2 and abs((landing[0] - landing[1] + 0.5) % 1 - 0.5) > 0.25

@@ -3,15 +3,16 @@
 import numpy as np
 from jaxtyping import Float
 
-from akd.creatures.kinematics import about
-from akd.creatures.perform import Footing
-from akd.creatures.puppet import Foot, Puppet
-from akd.creatures.stride import Stride
+from akd.character.kinematics import about
+from akd.character.limb_model import Foot, LimbModel
+from akd.contact.easing import arc, glide, through
+from akd.creatures.perform import FootTargets
+from akd.gait.stride import GaitParameters
 
 Instants = Float[np.ndarray, " frame"]
 
 
-def path(stride: Stride, time: Instants) -> tuple[Float[np.ndarray, "frame 3"], Instants]:
+def path(stride: GaitParameters, time: Instants) -> tuple[Float[np.ndarray, "frame 3"], Instants]:
     """Place and heading of the body on its path, which starts at the origin along +X and bends evenly."""
     angle = stride.turn * time
     forward = stride.speed * time * np.sinc(angle / np.pi)
@@ -19,52 +20,26 @@ def path(stride: Stride, time: Instants) -> tuple[Float[np.ndarray, "frame 3"], 
     return np.stack((forward, np.zeros_like(time), aside), -1), angle
 
 
-def feet_centre(puppet: Puppet) -> Float[np.ndarray, " 3"]:
+def feet_centre(puppet: LimbModel) -> Float[np.ndarray, " 3"]:
     """The point on the ground about which a body turns."""
     return np.mean([foot.centre for foot in puppet.feet], axis=0) * np.array([1.0, 0, 1.0])
 
 
-def walking_feet(puppet: Puppet, stride: Stride, time: Instants) -> Footing:
+def walking_feet(puppet: LimbModel, stride: GaitParameters, time: Instants) -> FootTargets:
     """The feet of a gait at the given instants [s]."""
     feet = [_one_foot(puppet, number, stride, time) for number in range(len(puppet.feet))]
     place, yaw, pitch = (np.stack(part, 1) for part in zip(*feet, strict=True))
-    return Footing(place, yaw, pitch)
+    return FootTargets(place, yaw, pitch)
 
 
-def standing_feet(puppet: Puppet, count: int) -> Footing:
+def standing_feet(puppet: LimbModel, count: int) -> FootTargets:
     """All feet where they are at rest, flat on the ground."""
     place = np.stack([foot.centre * np.array([1.0, 0, 1.0]) for foot in puppet.feet]) if puppet.feet else np.zeros((0, 3))
     still = np.zeros((count, len(puppet.feet)))
-    return Footing(np.tile(place, (count, 1, 1)), still, still)
+    return FootTargets(np.tile(place, (count, 1, 1)), still, still)
 
 
-def glide(u: np.ndarray) -> np.ndarray:
-    """From 0 to 1 with no velocity, acceleration and jerk at the ends: feet leave and meet the ground without sliding."""
-    u = np.clip(u, 0.0, 1.0)
-    return u**4 * (35 - 84 * u + 70 * u**2 - 20 * u**3)
-
-
-def ease(u: np.ndarray) -> np.ndarray:
-    """From 0 to 1 with no velocity and acceleration at the ends."""
-    u = np.clip(u, 0.0, 1.0)
-    return u**3 * (10 - 15 * u + 6 * u**2)
-
-
-def arc(u: np.ndarray) -> np.ndarray:
-    """Up and down again: 0 and without velocity at the ends, quickly up, 1 a little before the middle."""
-    u = np.clip(u, 0.0, 1.0) ** 0.9
-    return (4 * u * (1 - u)) ** 1.4
-
-
-def through(keys: list[tuple[float, float]], at: np.ndarray) -> np.ndarray:
-    """A curve through (time, value) keys that comes to rest at each; constant beyond the ends."""
-    times, values = np.array(keys).T
-    index = np.clip(np.searchsorted(times, at, side="right") - 1, 0, len(times) - 2)
-    u = (at - times[index]) / np.maximum(times[index + 1] - times[index], 1e-9)
-    return values[index] + (values[index + 1] - values[index]) * ease(u)
-
-
-def _one_foot(puppet: Puppet, number: int, stride: Stride, time: Instants) -> tuple[np.ndarray, Instants, Instants]:
+def _one_foot(puppet: LimbModel, number: int, stride: GaitParameters, time: Instants) -> tuple[np.ndarray, Instants, Instants]:
     foot, gait = puppet.feet[number], stride.gait
     beat = time / stride.period - stride.phases[number]
     step, since = np.floor(beat), beat % 1.0
@@ -77,7 +52,7 @@ def _one_foot(puppet: Puppet, number: int, stride: Stride, time: Instants) -> tu
     return place, yaw_here + onward * (yaw_there - yaw_here), _pitch(foot, stride, since)
 
 
-def _print(puppet: Puppet, foot: Foot, stride: Stride, step: Instants, number: int) -> tuple[np.ndarray, Instants]:
+def _print(puppet: LimbModel, foot: Foot, stride: GaitParameters, step: Instants, number: int) -> tuple[np.ndarray, Instants]:
     """Where the foot stands on its nth step: at mid-stance it is where it would be at rest, seen from the body."""
     centre = feet_centre(puppet)
     place, heading = path(stride, (step + stride.middle[number]) * stride.period)
@@ -86,14 +61,14 @@ def _print(puppet: Puppet, foot: Foot, stride: Stride, step: Instants, number: i
     return centre + place + about(1, heading) @ (at - centre), heading
 
 
-def _distance_from_middle(puppet: Puppet, foot: Foot, width: float) -> float:
+def _distance_from_middle(puppet: LimbModel, foot: Foot, width: float) -> float:
     """Feet close in as the gait says, but not so far that they would brush against each other."""
     at_rest = abs(float(foot.centre[2]))
     half = float(np.ptp(puppet.rig.mesh.vertices[foot.outline, 2])) / 2 if foot.outline.size else 0.0
     return min(at_rest, max(width * at_rest, half + 0.03))
 
 
-def _pitch(foot: Foot, stride: Stride, since: Instants) -> Instants:
+def _pitch(foot: Foot, stride: GaitParameters, since: Instants) -> Instants:
     """Toes up at landing if the gait strikes so, flat, heel up at the end of stance and into the swing, level again."""
     gait, duty = stride.gait, stride.duty
     long = min(foot.length / 0.2, 1.0)

@@ -10,19 +10,19 @@ from dataclasses import replace
 import numpy as np
 import torch
 
+from akd.character.limb_model import LimbModel, limb_model
+from akd.creatures.action import Action, ActionParameters
 from akd.creatures.actions import ACTIONS
 from akd.creatures.carriage import choreography
-from akd.creatures.cue import Action, Cue
 from akd.creatures.footing import feet_centre, path, walking_feet
-from akd.creatures.gait_table import GAITS, PLAIN_WORDS, gait_for
 from akd.creatures.perform import perform
-from akd.creatures.puppet import Puppet, puppet
-from akd.creatures.stride import Stride, Style, choose_stride
 from akd.errors import AkdError
+from akd.gait.stride import GaitParameters, Style, choose_parameters
+from akd.gait.table import GAITS, PLAIN_WORDS, gait_for
 from akd.motion import Motion, repeat
-from akd.pose import Pose
 from akd.rig import Rig
 from akd.rotations import quaternion_multiply, quaternion_to_matrix, rotation_vector_to_quaternion
+from akd.skeleton import Pose
 
 FEWEST_FRAMES = 4
 """No loop is shorter."""
@@ -32,7 +32,7 @@ HEAVIEST_RUNNER = 2500.0
 
 def gaits_for(rig: Rig) -> list[str]:
     """The gaits this body goes of its own accord; ``gait_motion`` makes an elephant gallop too if told to."""
-    legs, body = len(rig.legs), puppet(rig)
+    legs, body = len(rig.legs), limb_model(rig)
     if not body.pairs:
         return []
     return [name for name, gait in GAITS.items() if legs in gait.phases and (gait.duty > 0.5 or not _stays_down(body))]
@@ -40,11 +40,11 @@ def gaits_for(rig: Rig) -> list[str]:
 
 def actions_for(rig: Rig) -> list[str]:
     """What else this body can do."""
-    body = puppet(rig)
+    body = limb_model(rig)
     return [name for name, action in ACTIONS.items() if action.suits(body) and not (name == "jump" and _stays_down(body))]
 
 
-def _stays_down(body: Puppet) -> bool:
+def _stays_down(body: LimbModel) -> bool:
     return len(body.feet) == 4 and body.kilograms > HEAVIEST_RUNNER
 
 
@@ -60,7 +60,7 @@ def gait_motion(
     Without ``frames`` the clip is ``cycles`` whole rounds and loops exactly; with it, so many frames, beginning at the
     share ``start`` of a round.
     """
-    body = puppet(rig)
+    body = limb_model(rig)
     if gait in ACTIONS:
         if (speed, stride, duty, style, turn) != (None, None, None, None, 0.0):
             raise AkdError(f"Speed, stride, duty, turn and style belong to gaits; {gait!r} only takes an amount.")
@@ -70,7 +70,7 @@ def gait_motion(
     chosen = gait_for(gait, len(body.feet))
     if not body.pairs:
         raise AkdError(f"A body cannot {gait} whose legs do not come in left and right pairs: check the limb labels.")
-    plan = choose_stride(body, chosen, seed=seed, speed=speed, length=stride, duty=duty, turn=turn, style=style)
+    plan = choose_parameters(body, chosen, seed=seed, speed=speed, length=stride, duty=duty, turn=turn, style=style)
     if frames is not None:
         return _going(body, plan, start * plan.period + np.arange(frames) / fps, fps)
     count = max(round(plan.period * fps), FEWEST_FRAMES)
@@ -79,11 +79,11 @@ def gait_motion(
     return repeat(_closed(body, once, plan), cycles)
 
 
-def _going(body: Puppet, stride: Stride, time: np.ndarray, fps: float) -> Motion:
+def _going(body: LimbModel, stride: GaitParameters, time: np.ndarray, fps: float) -> Motion:
     return perform(body, choreography(body, stride, walking_feet(body, stride, time), time), fps)
 
 
-def _closed(body: Puppet, motion: Motion, stride: Stride) -> Motion:
+def _closed(body: LimbModel, motion: Motion, stride: GaitParameters) -> Motion:
     """The stride with its first frame once more at the end, moved on along the path."""
     (ahead,), (heading,) = path(stride, np.array([stride.period]))
     pose, turn = motion.pose, rotation_vector_to_quaternion(torch.tensor([0.0, float(heading), 0.0]))
@@ -95,7 +95,7 @@ def _closed(body: Puppet, motion: Motion, stride: Stride) -> Motion:
 
 
 def _action(
-    body: Puppet, action: Action, seed: int | None, amount: float, fps: float, cycles: int, frames: int | None, start: float
+    body: LimbModel, action: Action, seed: int | None, amount: float, fps: float, cycles: int, frames: int | None, start: float
 ) -> Motion:
     """The seed varies how much, how fast, and which side leads."""
     if not action.suits(body):
@@ -104,7 +104,7 @@ def _action(
     much, slow, side = (
         (1.0, 1.0, 1.0) if seed is None else (rng.uniform(0.85, 1.15), rng.uniform(0.88, 1.15), rng.choice((-1.0, 1.0)))
     )
-    cue = Cue(np.zeros(1), float(much * amount), float(side))
+    cue = ActionParameters(np.zeros(1), float(much * amount), float(side))
     count = max(round(slow * action.seconds(body, cue) * fps), FEWEST_FRAMES)
     once = perform(body, action.play(body, replace(cue, u=np.arange(count + 1) / count)), fps)
     if frames is None:

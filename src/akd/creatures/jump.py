@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from akd.character.limb_model import LimbModel
+from akd.contact.easing import arc, ease, glide, through
+from akd.creatures.action import Action, ActionParameters, Curve, still, vectors
 from akd.creatures.carriage import hanging, spread, tail_wave
-from akd.creatures.cue import Action, Cue, Curve, still, vectors
-from akd.creatures.footing import arc, ease, glide, through
-from akd.creatures.perform import Choreography, Footing
-from akd.creatures.puppet import Puppet
+from akd.creatures.perform import Choreography, FootTargets
 
 HEIGHT = 0.45
 """How high the body rises in flight [ℓ]."""
@@ -19,7 +19,7 @@ STRETCH = 0.03
 
 
 @dataclass(frozen=True)
-class Timing:
+class JumpTiming:
     """Instants of a jump [s]."""
 
     push: float
@@ -33,7 +33,7 @@ class Timing:
     """Upward speed when the feet leave [ℓ/s]."""
 
 
-def timing(body: Puppet, cue: Cue) -> Timing:
+def jump_timing(body: LimbModel, cue: ActionParameters) -> JumpTiming:
     """The clock of a jump follows from its height, the depth it starts from, and gravity."""
     gravity = min(body.gravity, 9.81 / 0.12)
     speed = float(np.sqrt(2 * gravity * HEIGHT * cue.amount))
@@ -42,12 +42,12 @@ def timing(body: Puppet, cue: Cue) -> Timing:
     leave = push + 2 * (DEPTH + STRETCH) / speed
     land = leave + 2 * speed / gravity
     low = land + 2.4 * (DEPTH + STRETCH) / speed
-    return Timing(push, leave, land, low, low + 1.4 * gather, speed)
+    return JumpTiming(push, leave, land, low, low + 1.4 * gather, speed)
 
 
-def jump(body: Puppet, cue: Cue) -> Choreography:
+def jump(body: LimbModel, cue: ActionParameters) -> Choreography:
     """Forward, a little for those on two legs, further for those on four."""
-    clock = timing(body, cue)
+    clock = jump_timing(body, cue)
     time = cue.u * clock.end
     height = _height(clock, time)
     length = (0.4 if len(body.feet) == 2 else 1.1) * cue.amount
@@ -64,7 +64,7 @@ def jump(body: Puppet, cue: Cue) -> Choreography:
     )  # fmt: skip
 
 
-def _height(clock: Timing, time: Curve) -> Curve:
+def _height(clock: JumpTiming, time: Curve) -> Curve:
     """Root height above rest: cubic on the ground, matching speed at take-off and landing, a parabola between."""
     ground = through([(0, 0), (clock.push, -DEPTH)], time)
     push = _cubic(time, clock.push, clock.leave, -DEPTH, STRETCH, 0.0, clock.speed)
@@ -85,15 +85,15 @@ def _cubic(time: Curve, start: float, end: float, a: float, b: float, slope_a: f
     )  # fmt: skip
 
 
-def _pitch(clock: Timing, time: Curve) -> Curve:
+def _pitch(clock: JumpTiming, time: Curve) -> Curve:
     middle = (clock.leave + clock.land) / 2
     keys = [(0, 0), (clock.push, -0.08), (clock.leave, 0.3), (middle, 0.1), (clock.land, -0.25), (clock.end, 0)]
     return through(keys, time)
 
 
-def _feet(body: Puppet, clock: Timing, time: Curve, height: Curve, length: float) -> Footing:
+def _feet(body: LimbModel, clock: JumpTiming, time: Curve, height: Curve, length: float) -> FootTargets:
     """Feet leave last behind and land first in front; in flight they are drawn up."""
-    flight, stand = clock.land - clock.leave, still(body, Cue(time)).footing
+    flight, stand = clock.land - clock.leave, still(body, ActionParameters(time)).footing
     place, pitch = stand.place.copy(), np.zeros_like(stand.pitch)
     for number, foot in enumerate(body.feet):
         early = 0.12 * flight if foot.order == 0 and len(body.feet) > 2 else 0.0
@@ -107,18 +107,18 @@ def _feet(body: Puppet, clock: Timing, time: Curve, height: Curve, length: float
             [(clock.push + 0.5 * (start - clock.push), 0), (start, -0.5), (start + 0.4 * flight, -0.7), (end, 0)], time
         )
         pitch[:, number] = long * rise
-    return Footing(place, stand.yaw, pitch)
+    return FootTargets(place, stand.yaw, pitch)
 
 
-def _arms(body: Puppet, clock: Timing, time: Curve) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+def _arms(body: LimbModel, clock: JumpTiming, time: Curve) -> dict[int, tuple[np.ndarray, np.ndarray]]:
     if not body.is_humanoid:
         return {}
     swing = through([(0, 0), (clock.push, -0.9), (clock.leave, 1.9), (clock.land, 0.9), (clock.low, 0.2), (clock.end, 0)], time)
     return {number: hanging(arm.side, swing, 0.35 + 0.1 * np.abs(swing), 0.2) for number, arm in enumerate(body.arms)}
 
 
-def _springs(body: Puppet) -> bool:
+def _springs(body: LimbModel) -> bool:
     return bool(body.feet) and all(foot.leg.shortest < 0.75 * foot.leg.longest for foot in body.feet)
 
 
-JUMP = Action("jump", lambda body, cue: timing(body, cue).end, _springs, "legs with knees", jump)
+JUMP = Action("jump", lambda body, cue: jump_timing(body, cue).end, _springs, "legs with knees", jump)

@@ -11,13 +11,12 @@ import torch
 from jaxtyping import Float
 from scipy.spatial.transform import Rotation
 
-from akd.creatures.clearance import clear_ground, sunken
-from akd.creatures.kinematics import Turns, Vectors, about, skinned, stage_turns
-from akd.creatures.puppet import Arm, Foot, Puppet
+from akd.character.kinematics import Turns, Vectors, about, skinned, stage_turns
+from akd.character.limb_model import Arm, Foot, LimbModel
+from akd.contact.clearance import clear_ground, sunken
 from akd.motion import Motion
-from akd.pose import Pose
 from akd.rotations import align_hemisphere, continuous_angles, matrix_to_angles, matrix_to_quaternion
-from akd.skeleton import Skeleton
+from akd.skeleton import Pose, Skeleton
 
 REACH = 0.995
 """Legs are never stretched beyond this share of their full length."""
@@ -30,7 +29,7 @@ TAKES = 3
 
 
 @dataclass(frozen=True, eq=False)
-class Footing:
+class FootTargets:
     """Where the feet are."""
 
     place: Float[np.ndarray, "frame foot 3"]
@@ -51,7 +50,7 @@ class Choreography:
     """Heading of the body [rad]."""
     lean: Vectors
     """Further turn of the root as a rotation vector in the heading's axes: roll, yaw, pitch; nose up is positive [rad]."""
-    footing: Footing
+    footing: FootTargets
     bends: dict[int, Vectors] = field(default_factory=dict)
     """Rotation vectors of joints of trunk, neck and tail relative to their parents, in stage axes [rad]."""
     arms: dict[int, tuple[Vectors, Vectors]] = field(default_factory=dict)
@@ -60,7 +59,7 @@ class Choreography:
     """Share of the chest's turning that neck and head take back, so that the eyes stay on the path."""
 
 
-def perform(puppet: Puppet, choreography: Choreography, fps: float) -> Motion:
+def perform(puppet: LimbModel, choreography: Choreography, fps: float) -> Motion:
     """The motion of the rig."""
     for _ in range(TAKES):
         root, turns = _take(puppet, choreography)
@@ -71,7 +70,7 @@ def perform(puppet: Puppet, choreography: Choreography, fps: float) -> Motion:
     return _motion(puppet.skeleton, root, turns, fps)
 
 
-def _take(puppet: Puppet, choreography: Choreography) -> tuple[Vectors, Turns]:
+def _take(puppet: LimbModel, choreography: Choreography) -> tuple[Vectors, Turns]:
     """Places of the root and turns of all joints."""
     skeleton = puppet.skeleton
     turns = _trunk_turns(puppet, choreography)
@@ -102,7 +101,7 @@ class _Target:
     """Mean of the sole in x and z, lowest point of the foot in y."""
 
 
-def _trunk_turns(puppet: Puppet, choreography: Choreography) -> Turns:
+def _trunk_turns(puppet: LimbModel, choreography: Choreography) -> Turns:
     skeleton, count = puppet.skeleton, len(choreography.yaw)
     turns = np.tile(np.eye(3), (count, skeleton.joint_count, 1, 1))
     heading = about(1, choreography.yaw)
@@ -137,7 +136,7 @@ def _shortest_turn(a: Vectors, b: Vectors) -> Float[np.ndarray, "frame 3 3"]:
     return Rotation.from_rotvec(axis * scale[:, None]).as_matrix()
 
 
-def _foot_target(puppet: Puppet, number: int, footing: Footing) -> _Target:
+def _foot_target(puppet: LimbModel, number: int, footing: FootTargets) -> _Target:
     """The pose of a foot whose skin moves with foot and toes only; its lowest point is at the height the footing says."""
     foot, rest = puppet.feet[number], puppet.skeleton.positions
     place, pitch = footing.place[:, number], footing.pitch[:, number]
@@ -153,7 +152,7 @@ def _foot_target(puppet: Puppet, number: int, footing: Footing) -> _Target:
 
 
 def _own_skin(
-    puppet: Puppet, foot: Foot, joint: Vectors, rotation: Float[np.ndarray, "frame 3 3"], toes: Float[np.ndarray, "frame 3 3"]
+    puppet: LimbModel, foot: Foot, joint: Vectors, rotation: Float[np.ndarray, "frame 3 3"], toes: Float[np.ndarray, "frame 3 3"]
 ) -> Vectors:
     """Sole mean (x, z) and lowest point (y) if all the skin of the foot moved with the foot joint or the toes."""
     rest, vertices, weights = puppet.skeleton.positions, puppet.rig.mesh.vertices, puppet.rig.weights
@@ -171,7 +170,7 @@ def _own_skin(
     return np.stack((mean[:, 0], lowest, mean[:, 2]), -1)
 
 
-def _drop(puppet: Puppet, root: Vectors, turns: Turns, targets: list[_Target], footing: Footing) -> float:
+def _drop(puppet: LimbModel, root: Vectors, turns: Turns, targets: list[_Target], footing: FootTargets) -> float:
     """How far the body must sink so that every foot on the ground is within reach of its hip [ℓ]."""
     _, position = stage_turns(puppet.skeleton, root, turns)
     needed = [0.0]
@@ -184,7 +183,7 @@ def _drop(puppet: Puppet, root: Vectors, turns: Turns, targets: list[_Target], f
     return max(needed)
 
 
-def _raised(puppet: Puppet, root: Vectors, turns: Turns, targets: list[_Target]) -> Vectors:
+def _raised(puppet: LimbModel, root: Vectors, turns: Turns, targets: list[_Target]) -> Vectors:
     """The root, raised where a hip is so near its foot that the leg cannot fold enough."""
     _, position = stage_turns(puppet.skeleton, root, turns)
     lift = np.zeros(len(root))
@@ -195,7 +194,7 @@ def _raised(puppet: Puppet, root: Vectors, turns: Turns, targets: list[_Target])
     return root + np.array([0.0, 1.0, 0.0]) * lift[:, None]
 
 
-def _settled(puppet: Puppet, root: Vectors, turns: Turns, footing: Footing) -> Vectors:
+def _settled(puppet: LimbModel, root: Vectors, turns: Turns, footing: FootTargets) -> Vectors:
     """The root at the height where the lowest foot stands: over legs that cannot fold a body rises and falls like compasses."""
     rotation, position = stage_turns(puppet.skeleton, root, turns)
     lowest = np.stack(
@@ -209,7 +208,7 @@ def _effector(foot: Foot, target: _Target) -> Vectors:
     return target.sole if len(foot.leg.chain) == 1 else target.joint
 
 
-def _reach(puppet: Puppet, root: Vectors, turns: Turns, targets: list[_Target]) -> None:
+def _reach(puppet: LimbModel, root: Vectors, turns: Turns, targets: list[_Target]) -> None:
     """Set the turns of all leg joints."""
     skeleton = puppet.skeleton
     rotation, position = stage_turns(skeleton, root, turns)
@@ -228,7 +227,7 @@ def _reach(puppet: Puppet, root: Vectors, turns: Turns, targets: list[_Target]) 
             turns[:, toe] = target.toes
 
 
-def _corrected(puppet: Puppet, root: Vectors, turns: Turns, targets: list[_Target]) -> list[_Target]:
+def _corrected(puppet: LimbModel, root: Vectors, turns: Turns, targets: list[_Target]) -> list[_Target]:
     """The targets moved by what the skinned soles miss, since skin near the ankle follows the shin too."""
     rotation, position = stage_turns(puppet.skeleton, root, turns)
     out = []

@@ -1,4 +1,6 @@
-"""A sentence to a character: which plan its nouns mean, and how its adjectives shape it.
+"""Tables of words: which plan a noun means, what an adjective does to it.
+
+A sentence to a character: which plan its nouns mean, and how its adjectives shape it.
 
 ``character`` is the whole interface, so that a neural text-to-3D model can stand in its place (see ``shap_e``).
 """
@@ -10,13 +12,158 @@ from itertools import pairwise
 
 import numpy as np
 
+from akd.creatures.body import Individual, draw, rgb
 from akd.creatures.build import build
-from akd.creatures.individual import Individual, draw, rgb
 from akd.creatures.plan import Marking, Plan
 from akd.creatures.plans import PLANS
-from akd.creatures.vocabulary import ACTION_WORDS, BUILDS, COLORS, LOOKS, NEAREST, NUMBERS, PARTS, SMALL_WORDS, SYNONYMS
 from akd.rig import Rig
 
+
+def _table(rows: dict[str, str]) -> dict[str, str]:
+    """``{plan: "word word …"}`` turned into one entry per word."""
+    return {word: plan for plan, words in rows.items() for word in words.split()}
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+SYNONYMS = _table({
+    "human": (
+        "human person man woman guy lady adult people dancer boxer runner hero heroine soldier worker farmer "
+        "athlete teacher doctor king queen prince princess wizard witch ninja pirate cowboy zombie knight warrior "
+        "monk figure character humanoid biped mannequin grandpa grandma father mother chef police policeman "
+        "samurai fighter actor elf vampire"
+    ),
+    "child": "child kid boy girl toddler schoolboy schoolgirl baby children dwarf gnome hobbit",
+    "astronaut": "astronaut cosmonaut spaceman spacewoman diver",
+    "robot": "robot android mech droid cyborg machine automaton golem mecha transformer bot",
+    "dog": (
+        "dog puppy pup hound wolf husky retriever terrier shepherd labrador poodle beagle collie dingo coyote "
+        "jackal mutt dalmatian greyhound bulldog corgi dachshund quadruped"
+    ),
+    "fox": "fox vixen",
+    "cat": "cat kitten kitty tabby tomcat housecat feline lynx bobcat ocelot wildcat",
+    "bear": "bear grizzly cub panda polar-bear",
+    "horse": "horse pony foal stallion mare colt steed mustang unicorn",
+    "cow": "cow bull ox calf cattle heifer buffalo bison",
+    "giraffe": "giraffe",
+    "elephant": "elephant mammoth mastodon",
+    "sauropod": "sauropod brontosaurus brachiosaurus diplodocus apatosaurus longneck",
+    "tyrannosaur": "tyrannosaur tyrannosaurus t-rex trex dinosaur dino allosaurus raptor velociraptor theropod godzilla rex",
+    "ostrich": "ostrich emu rhea",
+    "chick": "chick bird chicken hen rooster duck duckling sparrow robin",
+    "crocodile": "crocodile alligator caiman croc gator",
+    "lizard": "lizard gecko iguana chameleon salamander newt skink komodo",
+    "ant": "ant insect bug termite",
+    "beetle": "beetle ladybug ladybird cockroach scarab",
+    "spider": "spider tarantula arachnid",
+})
+"""Words that a plan fits well."""
+NEAREST = _table({
+    "human": (
+        "ape gorilla chimpanzee monkey orangutan angel ghost statue skeleton alien orc ogre giant troll demon "
+        "frankenstein"
+    ),
+    "cat": "lion tiger leopard panther cheetah jaguar puma cougar lioness weasel ferret otter mongoose meerkat lemur",
+    "dog": "hyena raccoon badger rat mouse rabbit hare bunny squirrel hamster kangaroo marten werewolf",
+    "bear": "koala wombat sloth beaver capybara porcupine hedgehog",
+    "horse": "zebra donkey mule deer elk moose reindeer antelope gazelle impala stag doe centaur okapi",
+    "cow": "sheep goat pig boar hog ram lamb yak wildebeest piglet",
+    "giraffe": "camel llama alpaca dromedary",
+    "elephant": "rhino rhinoceros hippo hippopotamus tapir",
+    "sauropod": "stegosaurus triceratops ankylosaurus",
+    "tyrannosaur": "dragon kaiju",
+    "ostrich": "flamingo crane heron stork peacock turkey moa dodo swan goose",
+    "chick": "penguin owl pigeon crow raven parrot eagle hawk finch seagull",
+    "crocodile": "monitor",
+    "lizard": "turtle tortoise frog toad snake",
+    "ant": "bee wasp fly grasshopper cricket mantis mosquito butterfly",
+    "spider": "crab octopus lobster scorpion",
+})
+"""Words whose own plan does not exist yet, with the nearest one."""
+COLORS = {
+    "red": "#b8332b", "crimson": "#a01f2d", "orange": "#dd7f2e", "ginger": "#cf7a34", "yellow": "#e3bd3c", "golden": "#d3a03f",
+    "gold": "#cf9f3a", "blonde": "#d9b46a", "blond": "#d9b46a", "green": "#4f8f45", "olive": "#77783c", "teal": "#2f8a86",
+    "turquoise": "#3fb0ab", "blue": "#3c68b0", "navy": "#26365f", "purple": "#74489c", "violet": "#7d55b0", "pink": "#e08fa8",
+    "brown": "#7a4c2a", "chocolate": "#55321d", "tan": "#c39a68", "beige": "#d9c4a0", "cream": "#ece0c6", "white": "#eeebe5",
+    "grey": "#85827f", "gray": "#85827f", "silver": "#b9bcc2", "black": "#262322", "chestnut": "#7c3f22", "sandy": "#d0ae78",
+    "rusty": "#a4532a", "dark": "#3a322d", "pale": "#dcd3c6",
+}
+"""Colour words as sRGB."""
+BUILDS: dict[str, dict[str, float]] = {
+    "small": {"size": 0.65}, "little": {"size": 0.6}, "tiny": {"size": 0.4}, "mini": {"size": 0.4}, "miniature": {"size": 0.3},
+    "big": {"size": 1.4}, "large": {"size": 1.4}, "huge": {"size": 1.9, "girth": 1.06}, "giant": {"size": 2.5},
+    "gigantic": {"size": 3.0}, "enormous": {"size": 2.5}, "massive": {"size": 1.8, "girth": 1.15}, "colossal": {"size": 3.0},
+    "tall": {"leg": 1.12, "neck": 1.1, "size": 1.1}, "short": {"leg": 0.8, "size": 0.85}, "long": {"body": 1.2, "tail": 1.1},
+    "fat": {"girth": 1.3, "limb": 1.08}, "chubby": {"girth": 1.2, "limb": 1.08}, "plump": {"girth": 1.18},
+    "round": {"girth": 1.25, "body": 0.92}, "obese": {"girth": 1.4, "limb": 1.12},
+    "stout": {"girth": 1.18, "limb": 1.15, "leg": 0.92}, "heavy": {"girth": 1.15, "limb": 1.1},
+    "bulky": {"girth": 1.18, "limb": 1.15}, "strong": {"girth": 1.08, "limb": 1.2}, "muscular": {"girth": 1.1, "limb": 1.25},
+    "stocky": {"girth": 1.15, "limb": 1.15, "leg": 0.88}, "burly": {"girth": 1.15, "limb": 1.2},
+    "thin": {"girth": 0.8, "limb": 0.85}, "skinny": {"girth": 0.75, "limb": 0.8}, "slim": {"girth": 0.85, "limb": 0.9},
+    "slender": {"girth": 0.84, "limb": 0.88, "leg": 1.05}, "lean": {"girth": 0.88},
+    "lanky": {"girth": 0.82, "leg": 1.15, "limb": 0.88}, "long-legged": {"leg": 1.28}, "short-legged": {"leg": 0.7},
+    "leggy": {"leg": 1.22}, "long-necked": {"neck": 1.35}, "short-necked": {"neck": 0.75}, "long-tailed": {"tail": 1.4},
+    "short-tailed": {"tail": 0.65}, "stubby": {"leg": 0.75, "tail": 0.75}, "big-headed": {"head": 1.25},
+    "small-headed": {"head": 0.85}, "big-eared": {"ear": 1.5}, "long-eared": {"ear": 1.5}, "small-eared": {"ear": 0.7},
+    "long-armed": {"arm": 1.25}, "young": {"head": 1.12, "leg": 0.95, "size": 0.75},
+    "baby": {"head": 1.22, "leg": 0.85, "size": 0.5, "girth": 1.05}, "cute": {"head": 1.12},
+    "puppy": {"head": 1.2, "leg": 0.85, "size": 0.5, "ear": 1.1}, "kitten": {"head": 1.22, "leg": 0.85, "size": 0.5},
+    "cub": {"head": 1.2, "size": 0.45}, "calf": {"head": 1.1, "size": 0.55, "girth": 0.88},
+    "foal": {"head": 1.05, "size": 0.6, "girth": 0.85, "leg": 1.08}, "pony": {"size": 0.8, "leg": 0.86},
+    "wolf": {"size": 1.25, "girth": 0.95, "head": 1.05}, "dachshund": {"leg": 0.6, "body": 1.25, "size": 0.7},
+    "corgi": {"leg": 0.62, "body": 1.1, "size": 0.7}, "greyhound": {"leg": 1.15, "girth": 0.82, "limb": 0.88},
+    "raptor": {"size": 0.4, "girth": 0.8, "arm": 1.4}, "velociraptor": {"size": 0.4, "girth": 0.8, "arm": 1.4},
+    "mammoth": {"girth": 1.1, "limb": 1.1}, "toddler": {"size": 0.75, "head": 1.1, "leg": 0.85},
+    "dwarf": {"leg": 0.8, "girth": 1.15, "size": 1.1}, "woman": {"size": 0.93, "girth": 0.92, "limb": 0.92},
+    "lady": {"size": 0.93, "girth": 0.92, "limb": 0.92}, "queen": {"size": 0.93, "girth": 0.94},
+    "princess": {"size": 0.93, "girth": 0.9, "limb": 0.9}, "lion": {"size": 4.5, "girth": 1.15, "limb": 1.2},
+    "tiger": {"size": 4.5, "girth": 1.15, "limb": 1.2},
+}
+"""What an adjective, or a noun that says more than its plan, does to the traits."""
+LOOKS: dict[str, tuple[str, str, str]] = {
+    "zebra": ("stripes", "white", "black"), "tiger": ("stripes", "orange", "black"), "striped": ("stripes", "", "dark"),
+    "dalmatian": ("spots", "white", "black"), "leopard": ("spots", "golden", "chocolate"), "cheetah": ("spots", "sandy", "black"),
+    "jaguar": ("spots", "golden", "black"), "spotted": ("spots", "", "dark"), "spotty": ("spots", "", "dark"),
+    "spots": ("spots", "", ""), "stripes": ("stripes", "", ""), "patchy": ("blotches", "", "dark"),
+    "ladybug": ("spots", "red", "black"), "ladybird": ("spots", "red", "black"), "lion": ("", "sandy", ""),
+    "lioness": ("", "sandy", ""),
+    "panther": ("", "black", ""), "puma": ("", "tan", ""), "polar": ("", "white", ""), "grizzly": ("", "brown", ""),
+    "wolf": ("", "grey", ""), "husky": ("blotches", "white", "grey"), "unicorn": ("", "white", ""),
+    "mammoth": ("", "chocolate", ""),
+    "coyote": ("", "sandy", ""), "jackal": ("", "tan", ""), "dingo": ("", "ginger", ""), "deer": ("", "tan", ""),
+    "pig": ("", "pink", ""), "piglet": ("", "pink", ""), "donkey": ("", "grey", ""), "sheep": ("", "cream", ""),
+    "lamb": ("", "cream", ""), "flamingo": ("", "pink", ""), "gorilla": ("", "black", ""), "duckling": ("", "yellow", ""),
+    "crow": ("", "black", ""), "raven": ("", "black", ""),
+}
+"""Nouns and adjectives that say how the coat looks: a pattern, the coat's colour word, the pattern's."""
+PARTS = {
+    "shirt": "shirt", "sweater": "shirt", "jacket": "shirt", "coat": "shirt", "dress": "shirt", "hoodie": "shirt",
+    "top": "shirt", "tunic": "shirt", "trousers": "trousers", "pants": "trousers", "jeans": "trousers", "shorts": "trousers",
+    "skirt": "trousers", "shoes": "shoes", "boots": "shoes", "sneakers": "shoes", "hair": "hair", "haired": "hair",
+    "belly": "belly", "bellied": "belly", "eyes": "iris", "eyed": "iris", "socks": "socks", "paws": "socks", "mane": "mane",
+    "skin": "skin", "skinned": "skin", "helmet": "suit", "suit": "suit", "hooves": "hoof", "horns": "horn", "spots": "dark",
+    "spotted": "dark", "stripes": "dark", "striped": "dark", "patches": "patch", "shell": "shell", "beak": "beak",
+}
+"""Nouns that a colour before them belongs to, with the palette name."""
+NUMBERS = {
+    "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "ten": 10,
+}
+ACTION_WORDS = _words(
+    "bound canter dance dances fight fights gallop gallops hop hops idle jump jumps kick kicks look looks pace punch "
+    "punches rest rests run runs sit sits stand stands trot trots turn turns walk walks wave waves "
+)
+"""Verbs are for the motion, not for the body."""
+SMALL_WORDS = _words(
+    "3d a across ahead an and angry animal animation are around at backward beach beast beautiful being beside by cartoon "
+    "checkerboard creature cute-looking desert domestic down fast field floor fluffy forest forward forwards friendly from "
+    "furry grass ground happy her high his in is its left leg legged legs like low model monster near nice of old on one or "
+    "over pet photo picture place poly pretty quality quickly quite rather realistic really render right room sad shaggy "
+    "single slow slowly snow some stage still straight street style that the their thing through to under up very video "
+    "wearing which wild with "
+)
+"""Words that say nothing about the body."""
 LEG_COUNTS = {2: "human", 4: "dog", 6: "ant", 8: "spider"}
 """The plan for a number of legs, where nothing else is said."""
 PATTERN_SIZES = {"stripes": 0.17, "spots": 0.16, "blotches": 0.4}

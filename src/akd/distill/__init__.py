@@ -1,1 +1,2 @@
 """Distillation: a sentence and a video prior in, joint angles out."""
+

@@ -13,12 +13,12 @@ from torch import Tensor
 
 from akd.prior.family import Text
 from akd.prior.prior import VideoPrior, add_noise
-from akd.prior.schedule import Guess, Latents, guide
+from akd.prior.schedule import Denoised, Latents, guide
 
 Estimator = Literal["sds", "csd", "dds", "lively"]
 
 
-class Question(NamedTuple):
+class ScoreInputs(NamedTuple):
     """What the prior is asked about a clip."""
 
     noise: Float[Tensor, "draw channel cell row column"]
@@ -40,7 +40,7 @@ def draw_noise(shape: tuple[int, ...], draws: int, t: tuple[float, float], rando
 
 
 @torch.no_grad()
-def sds(prior: VideoPrior, z: Latents, ask: Question) -> Latents:
+def sds(prior: VideoPrior, z: Latents, ask: ScoreInputs) -> Latents:
     """Score distillation: z − ẑ, ẑ the guided guess of the clean clip, made in one step or several."""
     clean = z.expand_as(ask.noise)
     t = ask.t.to(z.device)
@@ -53,14 +53,14 @@ def sds(prior: VideoPrior, z: Latents, ask: Question) -> Latents:
 
 
 @torch.no_grad()
-def csd(prior: VideoPrior, z: Latents, ask: Question) -> Latents:
+def csd(prior: VideoPrior, z: Latents, ask: ScoreInputs) -> Latents:
     """Classifier score distillation: only what the wanted sentence changes in the guess."""
     wanted, unwanted = _guesses(prior, z, ask)
     return ask.guidance * (unwanted - wanted)
 
 
 @torch.no_grad()
-def lively(prior: VideoPrior, z: Latents, ask: Question) -> Latents:
+def variance_preserving_sds(prior: VideoPrior, z: Latents, ask: ScoreInputs) -> Latents:
     """Score distillation that does not calm: what the wanted sentence changes, and the guess as lively as the clip itself.
 
     Under strong noise the guess is a mean over all that may be, so it moves less than the clip, even a perfect one. Followed as
@@ -73,7 +73,7 @@ def lively(prior: VideoPrior, z: Latents, ask: Question) -> Latents:
     return z - belief + (ask.guidance - 1) * (unwanted - wanted)
 
 
-def _guesses(prior: VideoPrior, z: Latents, ask: Question) -> tuple[Latents, Latents]:
+def _guesses(prior: VideoPrior, z: Latents, ask: ScoreInputs) -> tuple[Latents, Latents]:
     """The clean clip as the wanted and as the unwanted sentences have it, mean over the draws."""
     t = ask.t.to(z.device)
     z_t = add_noise(z.expand_as(ask.noise), ask.noise.to(z), prior.schedule.level(t))
@@ -81,19 +81,19 @@ def _guesses(prior: VideoPrior, z: Latents, ask: Question) -> tuple[Latents, Lat
     return wanted, torch.stack(unwanted).mean(0)
 
 
-def _guided(prior: VideoPrior, z_t: Latents, t: Float[Tensor, " draw"], ask: Question) -> Guess:
+def _guided(prior: VideoPrior, z_t: Latents, t: Float[Tensor, " draw"], ask: ScoreInputs) -> Denoised:
     """What the prior believes, led away from the mean of what it would believe of the unwanted sentences."""
     wanted = prior.denoise(z_t, t, ask.wanted)
     if ask.guidance == 1:
         return wanted
     others = [prior.denoise(z_t, t, text) for text in ask.unwanted]
     clean, noise = (torch.stack(parts).mean(0) for parts in zip(*others, strict=True))
-    return Guess(guide(wanted.clean, clean, ask.guidance), guide(wanted.noise, noise, ask.guidance))
+    return Denoised(guide(wanted.clean, clean, ask.guidance), guide(wanted.noise, noise, ask.guidance))
 
 
-def dds(prior: VideoPrior, z: Latents, ask: Question, still: Latents) -> Latents:
+def dds(prior: VideoPrior, z: Latents, ask: ScoreInputs, still: Latents) -> Latents:
     """Delta denoising: what is wrong with the clip but not with the same character at rest, under the same noise."""
     return sds(prior, z, ask) - sds(prior, still, ask._replace(wanted=ask.unwanted[0], guidance=1.0))
 
 
-ESTIMATORS: dict[str, Callable[..., Latents]] = {"sds": sds, "csd": csd, "dds": dds, "lively": lively}
+ESTIMATORS: dict[str, Callable[..., Latents]] = {"sds": sds, "csd": csd, "dds": dds, "lively": variance_preserving_sds}

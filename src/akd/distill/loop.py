@@ -10,39 +10,46 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from akd.distill.contender import Contender
-from akd.distill.curves import Curves, Fourier, Frames, Spline
-from akd.distill.dance import Dance, takes_turns
-from akd.distill.estimators import ESTIMATORS, Question, draw_noise
-from akd.distill.hinges import hinges_of
-from akd.distill.objective import STANCE, Footing, ground_depth, lift, settle, settle_speed, slip, smoothness, steps
+from akd.character.hinges import hinges_of
+from akd.distill.candidate import Candidate
+from akd.distill.channel_scale import channel_count, neutral_pose
+from akd.distill.estimators import ESTIMATORS, ScoreInputs, draw_noise
+from akd.distill.foot_locking import choose_travel, choose_walk_or_run
+from akd.distill.gait_timing import GALLOPING_LEGS
+from akd.distill.losses import (
+    STANCE_HEIGHT,
+    GroundContacts,
+    foot_motion,
+    ground_depth,
+    lift,
+    slip,
+    smoothness,
+    update_height,
+    update_speed,
+)
 from akd.distill.phases import choose_phases
-from akd.distill.planting import choose_pace, choose_to_stay
-from akd.distill.reach import at_ease, channel_count
 from akd.distill.recipe import PAPER_LATENTS, Recipe
 from akd.distill.soft_film import film_softly
-from akd.distill.task import Task, opinion_of
-from akd.distill.timing import GALLOPING_LEGS
-from akd.measure.gait import GRAVITY
+from akd.distill.task import Task, motion_error
+from akd.distill.trajectory import Curves, Fourier, Frames, Spline, Trajectory, is_antiphase
 from akd.motion import Motion
-from akd.pose import Pose
-from akd.prior.prior import surprise, unexplained
-from akd.render.follow_camera import View
-from akd.rig import Rig
-from akd.skeleton import forward_kinematics
+from akd.prior.prior import guided_denoising_error, text_log_ratio
+from akd.render.camera import View
+from akd.rig import GRAVITY, Rig
+from akd.skeleton import Pose, forward_kinematics
 
 if TYPE_CHECKING:
     from akd.posespace.space import PoseSpace
 
-SPREAD = 0.05
+FOURIER_START = 0.05
 """Size of the random coefficients that a loop starts from: large enough to grow from, too small to be a walk by itself."""
-ROUGHNESS = 0.01
+FREE_START = 0.01
 """The same for motions that are no loops: larger ones would shake."""
-JUDGES = 3
+COMPARISON_VIEWS = 3
 """From so many sides contenders are looked at before one is kept."""
-PACE_FPS = 30.0
+LOCKING_FPS = 30.0
 """Frames per second at which feet are planted, at least, to ask for the pace."""
-SETTLE = 0.1
+MOVING_AVERAGE = 0.1
 """Share by which speed and height follow the feet in one iteration."""
 
 
@@ -51,13 +58,13 @@ class Distillation:
 
     def __init__(self, task: Task) -> None:
         self.task = task
-        self.footing = Footing.of(task.rig)
+        self.footing = GroundContacts.of(task.rig)
         self.space = pose_space(task)
-        self.contenders = [Contender(start_dance(task, lag)) for lag in possible_lags(task.rig, task.recipe)]
+        self.contenders = [Candidate(initial_trajectory(task, lag)) for lag in phase_offsets(task.rig, task.recipe)]
         self.iteration = 0
 
     @property
-    def dance(self) -> Dance:
+    def dance(self) -> Trajectory:
         """The motion, as far as it is."""
         return self.contenders[0].dance
 
@@ -85,19 +92,19 @@ class Distillation:
         """All chance of an iteration comes from its number and the seed."""
         return torch.Generator().manual_seed(self.task.seed * 1_000_003 + self.iteration)
 
-    def _question(self, times: tuple[float, float], randomness: torch.Generator) -> Question:
+    def _question(self, times: tuple[float, float], randomness: torch.Generator) -> ScoreInputs:
         task, prior, recipe = self.task, self.task.prior, self.task.recipe
         noise, t = draw_noise(prior.film_latents, recipe.draws, times, randomness)
         others = tuple(map(prior.embed, task.unwanted))
-        return Question(noise, t, prior.embed(task.wanted), others, recipe.guidance, recipe.look_ahead)
+        return ScoreInputs(noise, t, prior.embed(task.wanted), others, recipe.guidance, recipe.look_ahead)
 
-    def _follow(self, contender: Contender, question: Question, window: float, view: View) -> dict[str, float]:
+    def _follow(self, contender: Candidate, question: ScoreInputs, window: float, view: View) -> dict[str, float]:
         """Ask, and go where the answer points."""
         task, recipe, prior = self.task, self.task.recipe, self.task.prior
         target = None
         for _ in range(recipe.steps_each):
             motion = contender.dance.motion(prior.film.frames, task.fps, window)
-            video = film_softly(task.rig.skeleton, as_seen(motion), task.skinned, prior.film, view)
+            video = film_softly(task.rig.skeleton, without_steady_path(motion), task.skinned, prior.film, view)
             z = prior.encode(video[None])
             if target is None:
                 gradient = ESTIMATORS[recipe.estimator](prior, z.detach(), question, *self._beside(view))
@@ -109,7 +116,7 @@ class Distillation:
 
     def _decide(self, randomness: torch.Generator) -> None:
         """Keep the contender that surprises the prior least."""
-        opinion = opinion_of(self.task, surprise, JUDGES, randomness)
+        opinion = motion_error(self.task, guided_denoising_error, COMPARISON_VIEWS, randomness)
         self.contenders = [min(self.contenders, key=lambda each: opinion(self.task.film_clip(each.dance)))]
 
     def _choose_phases(self, randomness: torch.Generator) -> None:
@@ -117,17 +124,17 @@ class Distillation:
         task = self.task
         if task.recipe.curves != "fourier":
             return
-        opinion = opinion_of(task, surprise, 1, randomness)
+        opinion = motion_error(task, guided_denoising_error, 1, randomness)
         for contender in self.contenders:
             choose_phases(contender.dance, lambda dance: opinion(task.film_clip(dance)))
             contender.forget_direction()
         if len(self.contenders) > 1 or not task.recipe.plant:
             return
-        clip = partial(task.film_clip, finer=math.ceil(PACE_FPS / task.fps))
+        clip = partial(task.film_clip, finer=math.ceil(LOCKING_FPS / task.fps))
         if self.dance.in_turn:
-            choose_pace(task.rig, self.dance, clip, opinion_of(task, unexplained, JUDGES, randomness))
+            choose_walk_or_run(task.rig, self.dance, clip, motion_error(task, text_log_ratio, COMPARISON_VIEWS, randomness))
         if self.iteration == self._moments[-1]:
-            choose_to_stay(task.rig, self.dance, clip, opinion_of(task, surprise, JUDGES, randomness))
+            choose_travel(task.rig, self.dance, clip, motion_error(task, guided_denoising_error, COMPARISON_VIEWS, randomness))
 
     def _window(self, randomness: torch.Generator) -> float:
         """When the film begins [s]: a loop is one window, a longer clip is seen in windows that overlap."""
@@ -141,11 +148,11 @@ class Distillation:
         task, settings = self.task, self.task.prior.film
         if task.recipe.estimator != "dds":
             return ()
-        rest = Dance(task.rig.skeleton, Frames(len(self.dance.reach), 1, task.fps, randomness=torch.Generator()), 0.0)
+        rest = Trajectory(task.rig.skeleton, Frames(len(self.dance.reach), 1, task.fps, randomness=torch.Generator()), 0.0)
         still = film_softly(task.rig.skeleton, rest.motion(settings.frames, task.fps), task.skinned, settings, view)
         return (task.prior.encode(still[None]),)
 
-    def _terms(self, dance: Dance, motion: Motion) -> dict[str, Float[Tensor, ""]]:
+    def _terms(self, dance: Trajectory, motion: Motion) -> dict[str, Float[Tensor, ""]]:
         recipe = self.task.recipe
         posed = forward_kinematics(self.task.rig.skeleton, motion.pose)
         terms = {
@@ -156,12 +163,12 @@ class Distillation:
         if self.space is not None:
             terms["plausible"] = recipe.plausible * self.space.energy(motion.pose, self._randomness()).mean()
         if recipe.footing and len(self.footing.points):
-            feet = steps(self.footing, posed, motion.fps, float(dance.speed))
-            settle(dance, feet, SETTLE)
+            feet = foot_motion(self.footing, posed, motion.fps, float(dance.speed))
+            update_height(dance, feet, MOVING_AVERAGE)
             if self.iteration >= recipe.footing_from * recipe.iterations:
                 terms["slip"] = recipe.footing * slip(feet) * self.task.rig.leg_metres / GRAVITY
-                terms["lift"] = recipe.footing * lift(feet) / STANCE**2
-                settle_speed(dance, feet, SETTLE)
+                terms["lift"] = recipe.footing * lift(feet) / STANCE_HEIGHT**2
+                update_speed(dance, feet, MOVING_AVERAGE)
         return terms
 
 
@@ -174,30 +181,30 @@ def pose_space(task: Task) -> "PoseSpace | None":
     return PoseSpace.build(task.rig)
 
 
-def possible_lags(rig: Rig, recipe: Recipe) -> tuple[float, ...]:
+def phase_offsets(rig: Rig, recipe: Recipe) -> tuple[float, ...]:
     """By how much of a round the right side may follow the left, for this body."""
     lags, mirror = recipe.lags, rig.skeleton.mirror.tolist()
     if recipe.curves != "fourier" or mirror == list(range(len(mirror))):
         return lags[:1]
-    return tuple(filter(takes_turns, lags)) or lags if len(rig.legs) > GALLOPING_LEGS else lags
+    return tuple(filter(is_antiphase, lags)) or lags if len(rig.legs) > GALLOPING_LEGS else lags
 
 
-def start_dance(task: Task, lag: float) -> Dance:
+def initial_trajectory(task: Task, lag: float) -> Trajectory:
     """A body at ease, constant speed, a little noise: nothing here knows the sentence."""
     recipe, randomness = task.recipe, torch.Generator().manual_seed(task.seed)
     channels = channel_count(task.rig.skeleton)
     curves: Curves
     if recipe.curves == "fourier":
-        curves = Fourier(channels, task.start_frequency, task.film_seconds / 2, spread=SPREAD, randomness=randomness)
+        curves = Fourier(channels, task.start_frequency, task.film_seconds / 2, spread=FOURIER_START, randomness=randomness)
     elif recipe.curves == "spline":
-        curves = Spline(channels, task.seconds, knots_per_second=task.fps / 2, spread=ROUGHNESS, randomness=randomness)
+        curves = Spline(channels, task.seconds, knots_per_second=task.fps / 2, spread=FREE_START, randomness=randomness)
     else:
-        curves = Frames(channels, round(task.seconds * task.fps) + 1, task.fps, spread=ROUGHNESS, randomness=randomness)
-    anatomy = (hinges_of(task.rig), at_ease(task.rig)) if recipe.anatomy else ()
-    return Dance(task.rig.skeleton, curves, task.start_speed, lag, *anatomy)
+        curves = Frames(channels, round(task.seconds * task.fps) + 1, task.fps, spread=FREE_START, randomness=randomness)
+    anatomy = (hinges_of(task.rig), neutral_pose(task.rig)) if recipe.anatomy else ()
+    return Trajectory(task.rig.skeleton, curves, task.start_speed, lag, *anatomy)
 
 
-def as_seen(motion: Motion) -> Motion:
+def without_steady_path(motion: Motion) -> Motion:
     """The motion as far as pictures tell it: the camera follows what is steady in the root's path, so that has no gradient."""
     position = motion.pose.root_position
     time = torch.linspace(-1, 1, len(position), dtype=position.dtype)[:, None]
@@ -206,7 +213,7 @@ def as_seen(motion: Motion) -> Motion:
     return replace(motion, pose=shown)
 
 
-def distill(task: Task, watch: Callable[[Distillation, dict[str, float]], None] = lambda run, numbers: None) -> Dance:
+def distill(task: Task, watch: Callable[[Distillation, dict[str, float]], None] = lambda run, numbers: None) -> Trajectory:
     """Distil from beginning to end."""
     run = Distillation(task)
     while run.iteration < task.recipe.iterations:

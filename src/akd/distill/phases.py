@@ -16,38 +16,37 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from akd.distill.dance import Dance, joint_channels
+from akd.distill.trajectory import Trajectory, joint_channels
 from akd.skeleton import Skeleton
 
-SHIFTS = 8
+PHASE_BINS = 8
 """Into so many parts a round is divided."""
-LEADS = (-0.25, -0.125, 0.0, 0.125, 0.25)
+LEAD_OFFSETS = (-0.25, -0.125, 0.0, 0.125, 0.25)
 """By how much of a round one leg may lead the other if they do not take turns."""
 HARMONICS = 2
 """A leg may fit well before or after another, or both: errors go up and down at most twice a round."""
 FINENESS = 8
 """Shifts are told apart to this share of those that are tried."""
-
-Opinion = Callable[[Dance], float]
+TrajectoryError = Callable[[Trajectory], float]
 """How bad the prior finds a motion."""
 
 
 @torch.no_grad()
-def choose_phases(dance: Dance, opinion: Opinion) -> None:
+def choose_phases(dance: Trajectory, opinion: TrajectoryError) -> None:
     """Choose which side leads, and shift one pair of legs after the other against the rest of the body."""
     if not dance.in_turn:
-        errors = [_with_lag(dance, lead, opinion) for lead in LEADS]
-        dance.lag.fill_(LEADS[int(np.argmin(errors))])
+        errors = [_with_lag(dance, lead, opinion) for lead in LEAD_OFFSETS]
+        dance.lag.fill_(LEAD_OFFSETS[int(np.argmin(errors))])
     for channels in _later_legs(dance.skeleton):
         _shift_legs(dance, dance.curves.coefficients, channels, opinion)
 
 
-def _with_lag(dance: Dance, lag: float, opinion: Opinion) -> float:
+def _with_lag(dance: Trajectory, lag: float, opinion: TrajectoryError) -> float:
     dance.lag.fill_(lag)
     return opinion(dance)
 
 
-def shifted(coefficients: Float[Tensor, "coefficient channel"], shift: float) -> Float[Tensor, "coefficient channel"]:
+def phase_shifted(coefficients: Float[Tensor, "coefficient channel"], shift: float) -> Float[Tensor, "coefficient channel"]:
     """The same curves, later by a share of a round."""
     result = coefficients.clone()
     for order in range(1, (len(coefficients) + 1) // 2):
@@ -58,16 +57,16 @@ def shifted(coefficients: Float[Tensor, "coefficient channel"], shift: float) ->
     return result
 
 
-def _shift_legs(dance: Dance, coefficients: Tensor, channels: Tensor, opinion: Opinion) -> None:
+def _shift_legs(dance: Trajectory, coefficients: Tensor, channels: Tensor, opinion: TrajectoryError) -> None:
     """Shift these channels by what the prior finds best."""
     given, errors = coefficients[:, channels].clone(), []
-    for index in range(SHIFTS):
-        coefficients[:, channels] = shifted(given, index / SHIFTS)
+    for index in range(PHASE_BINS):
+        coefficients[:, channels] = phase_shifted(given, index / PHASE_BINS)
         errors.append(opinion(dance))
-    coefficients[:, channels] = shifted(given, lowest(torch.tensor(errors)))
+    coefficients[:, channels] = phase_shifted(given, smoothed_minimum(torch.tensor(errors)))
 
 
-def lowest(errors: Float[Tensor, " shift"]) -> float:
+def smoothed_minimum(errors: Float[Tensor, " shift"]) -> float:
     """Where in the round errors are least, by the smoothest curve through them: each of them is noisy, and so is the least."""
     waves = torch.fft.rfft(errors)
     waves[HARMONICS + 1 :] = 0

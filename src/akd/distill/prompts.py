@@ -3,7 +3,7 @@
 import re
 
 from akd.creatures.captions import action_from_prompt, describe, negative
-from akd.creatures.vocabulary import ACTION_WORDS, SMALL_WORDS, SYNONYMS
+from akd.creatures.words import ACTION_WORDS, SMALL_WORDS, SYNONYMS
 
 FAST = ("run", "trot", "pace", "canter", "gallop", "bound", "hop")
 """Gaits that differ from standing still by much that they share with a walk."""
@@ -18,7 +18,7 @@ def expand(prompt: str) -> str:
     return prompt if action is None else describe(subject(prompt), action)
 
 
-def unwanted(prompt: str) -> tuple[str, ...]:
+def negative_prompts(prompt: str) -> tuple[str, ...]:
     """What the motion is led away from: the same subject frozen, and for fast gaits the same subject walking, too."""
     who = subject(prompt)
     return (negative(who), describe(who, "walk")) if action_from_prompt(prompt) in FAST else (negative(who),)

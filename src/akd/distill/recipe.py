@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from akd.distill.curves import CurveKind
 from akd.distill.estimators import Estimator
+from akd.distill.trajectory import CurveKind
 from akd.errors import AkdError
 
 RecipeName = Literal["default", "paper"]

@@ -10,9 +10,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from akd.motion import Motion
-from akd.render.film import MovingSplats, backdrop, camera_for, colors_for, move_splats, shadow_light, shoot
-from akd.render.film_settings import FilmSettings
-from akd.render.follow_camera import View
+from akd.render.camera import View
+from akd.render.film import FilmSettings, MovingSplats, backdrop, camera_for, colors_for, move_splats, shadow_light, shoot
 from akd.skeleton import Skeleton
 from akd.splats import SkinnedSplats
 

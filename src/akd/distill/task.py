@@ -6,18 +6,16 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from akd.distill.dance import Dance
 from akd.distill.estimators import draw_noise
 from akd.distill.recipe import Recipe
-from akd.measure.gait import GRAVITY
+from akd.distill.trajectory import Trajectory
 from akd.motion import Motion, resample
-from akd.prior.clips import film_rate
 from akd.prior.prior import VideoPrior
-from akd.render.film import film
-from akd.rig import Rig
+from akd.render.film import film, film_rate
+from akd.rig import GRAVITY, Rig
 from akd.splats import SkinnedSplats
 
-TELLING = (0.45, 0.85)
+COMPARISON_NOISE = (0.45, 0.85)
 """Range of noise at which the prior tells orders of legs apart."""
 
 
@@ -56,18 +54,18 @@ class Task:
         """Forward at the start [ℓ/s]."""
         return self.recipe.speed * (GRAVITY / self.rig.leg_metres) ** 0.5
 
-    def film_clip(self, dance: Dance, finer: int = 1) -> Motion:
+    def film_clip(self, dance: Trajectory, finer: int = 1) -> Motion:
         """The part of a dance that fills a film, at a multiple of its rate."""
         return dance.motion(finer * (self.prior.film.frames - 1) + 1, finer * self.fps)
 
 
-def opinion_of(
+def motion_error(
     task: Task, kind: Callable[..., Tensor], views: int, randomness: torch.Generator
 ) -> Callable[[Motion], float]:
     """How the prior finds motions, under the same noise and from the same sides for all that are compared."""
     prior = task.prior
     sides = prior.film.sample_views(views, randomness)
-    questions = [draw_noise(prior.film_latents, task.recipe.draws, TELLING, randomness) for _ in sides]
+    questions = [draw_noise(prior.film_latents, task.recipe.draws, COMPARISON_NOISE, randomness) for _ in sides]
 
     @torch.no_grad()
     def opinion(motion: Motion) -> float:

@@ -1,1 +1,2 @@
 """Other people's file formats, one module each."""
+

@@ -7,8 +7,7 @@ import torch
 
 from akd.errors import AkdError
 from akd.motion import Motion
-from akd.pose import Pose
-from akd.skeleton import Skeleton
+from akd.skeleton import Pose, Skeleton
 
 FIELDS = ("root_position", "root_rotation", "angles", "fps")
 

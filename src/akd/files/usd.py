@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from pxr import Usd, UsdSkel
 
 
-
 @dataclass(frozen=True, eq=False)
 class _Skeleton:
     """One Skeleton prim; its joints are the bones from ``first`` on."""

@@ -5,3 +5,4 @@
 target), ``rigging`` (weights and skeletons against an artist's). ``trace`` runs a motion once and keeps what they
 need; ``evaluate`` calls them all and returns an ``Evaluation``. Arrays are numpy, lengths are leg lengths ℓ, y is up.
 """
+

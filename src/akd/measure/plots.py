@@ -15,7 +15,6 @@ MARGIN = 0.08
 """Empty share above and below the lines."""
 LINE_COUNT = 3
 """Line colours the style sheet has."""
-
 Series = Float[np.ndarray, " sample"]
 Bounds = tuple[float, float]
 

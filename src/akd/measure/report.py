@@ -19,18 +19,17 @@ from PIL import Image
 
 import akd
 from akd.assets import moves_own_file
+from akd.contact.measures import in_contact
+from akd.contact.traces import Trace, trace
 from akd.files.gltf.write_rig import GLTF_FROM_STAGE
-from akd.measure.contact import in_contact
 from akd.measure.evaluation import Evaluation
 from akd.measure.plots import LINE_COUNT, common_bounds, contact_chart, line_panel
-from akd.measure.trace import Trace, trace
 from akd.measure.wording import METRICS, metric_text, verdict_sentence
 from akd.motion import Motion
 from akd.rig import Rig
 from akd.skeleton import Kind, Limb, Skeleton
 
 Picture = UInt8[np.ndarray, "height width 3"]
-
 KINDS: tuple[Kind, ...] = ("leg", "arm", "wing", "spine", "neck", "head", "tail")
 """The order in which limbs are shown."""
 AXES = ("twist", "swing", "sideways")

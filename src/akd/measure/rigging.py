@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 from scipy.spatial import cKDTree
 
 from akd.skeleton import Posed, Skeleton
-from akd.skinning import skin_points
+from akd.splats import skin_points
 
 SMALL_WEIGHT = 1e-3
 """Weights below this count as none."""
@@ -17,7 +17,6 @@ BLEED_RATIO = 3.0
 """A bone this many times farther away along the body than through the air belongs to another limb."""
 BONE_STEP = 0.005
 """Distance of the samples along bones, on a mesh scaled to the unit box."""
-
 Weights = Float[np.ndarray, "vertex joint"]
 
 

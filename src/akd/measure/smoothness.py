@@ -1,14 +1,21 @@
 """How smooth a motion is, and how much of it there is: a frozen clip is perfectly smooth.
 
 ``joints`` is frame × joint × 3 on the stage, joint 0 the root; ``root_rotation`` its turn away from rest as a matrix.
+
+How different motions of one character are.
 """
+
+from itertools import combinations
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from akd.contact.traces import in_heading_frame, trace, yaw
+from akd.motion import Motion
+from akd.rig import Rig
+
 HIGH_BAND = 8.0
 """Joint-angle power above this is shaking, not motion [Hz]."""
-
 Joints = Float[np.ndarray, "frame joint 3"]
 RootRotation = Float[np.ndarray, "frame 3 3"]
 
@@ -86,19 +93,17 @@ def bone_stretch(joints: Joints, parents: Int[np.ndarray, " joint"]) -> float:
     return float((length.std(0)[real] / mean[real]).mean()) if real.any() else 0.0
 
 
-def yaw(rotation: Float[np.ndarray, "frame 3 3"]) -> Float[np.ndarray, " frame"]:
-    """The turn about the vertical within a rotation (its twist), continuous over frames [rad].
+def diversity(rig: Rig, motions: list[Motion]) -> float | None:
+    """Mean distance of joints as seen from the root, over all pairs of motions [ℓ]; None for fewer than two.
 
-    Unlike the direction of the projected nose it stays defined when the body pitches upright.
+    The same stride begun at another moment is the same motion: of two, one is turned in time until they fit best.
     """
-    turn = np.arctan2(rotation[:, 0, 2] - rotation[:, 2, 0], rotation[:, 0, 0] + rotation[:, 2, 2])
-    return np.unwrap(turn)
+    seen = [in_root_frame(found.joints, found.root_rotation) for found in (trace(rig, motion) for motion in motions)]
+    frames = min((len(joints) for joints in seen), default=0)
+    apart = [_nearest(one[:frames], other[:frames]) for one, other in combinations(seen, 2)]
+    return float(np.mean(apart)) if apart else None
 
 
-def in_heading_frame(
-    points: Float[np.ndarray, "frame point 3"], root: Float[np.ndarray, "frame 3"], turn: Float[np.ndarray, " frame"]
-) -> Float[np.ndarray, "frame point 3"]:
-    """The points with the root's x, z and yaw removed in every frame; heights stay."""
-    x, z = (points[..., axis] - root[:, None, axis] for axis in (0, 2))
-    cos, sin = np.cos(turn)[:, None], np.sin(turn)[:, None]
-    return np.stack((cos * x - sin * z, points[..., 1], sin * x + cos * z), -1)
+def _nearest(one: Joints, other: Joints) -> float:
+    """Mean distance at the best shift in time, clips taken as rounds."""
+    return min(float(np.linalg.norm(one - np.roll(other, shift, axis=0), axis=-1).mean()) for shift in range(len(one)))

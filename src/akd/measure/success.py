@@ -2,12 +2,10 @@
 
 from typing import Literal, NamedTuple
 
-from akd.measure.evaluate import evaluate
-from akd.measure.evaluation import Evaluation
+from akd.measure.evaluation import Evaluation, evaluate
 from akd.rig import Rig
 
-Wish = Literal["walk", "run"]
-
+TaskName = Literal["walk", "run"]
 AMPLITUDE = 0.1
 """Every foot swings at least this far fore and aft of its middle [ℓ]."""
 ALTERNATION = 0.8
@@ -49,7 +47,7 @@ class Success(NamedTuple):
         return tuple(check.name for check in self.checks if not check.passed)
 
 
-def success(measured: Evaluation, wish: Wish, own_jerk: float | None) -> Success:
+def success(measured: Evaluation, wish: TaskName, own_jerk: float | None) -> Success:
     """Is a motion a good walk or run? What cannot be measured is not met. ``own_jerk``: see ``gait_jerk``."""
     e, walk = measured, wish == "walk"
     speed = e.treadmill_speed or e.travel
@@ -72,7 +70,7 @@ def success(measured: Evaluation, wish: Wish, own_jerk: float | None) -> Success
     return Success(tuple(checks))
 
 
-def gait_jerk(rig: Rig, wish: Wish, fps: float) -> float | None:
+def gait_jerk(rig: Rig, wish: TaskName, fps: float) -> float | None:
     """Jerk of our own gait on this body [ℓ/s³]; None where the body cannot go that way."""
     from akd.creatures.gaits import gait_motion
     from akd.errors import AkdError

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from akd.measure.contact import DEEP
+from akd.contact.measures import DEEP
 from akd.measure.evaluation import BROKEN_DEPTH, FLOATING_HEIGHT, Evaluation
 
 

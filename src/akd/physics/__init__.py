@@ -1,1 +1,2 @@
 """Motion under gravity: a rig's bones as rigid bodies, a differentiable simulation of them, and tracking with it."""
+

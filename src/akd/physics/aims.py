@@ -8,13 +8,11 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
-from akd.measure.evaluate import evaluate_trace
-from akd.measure.evaluation import Evaluation
-from akd.measure.trace import Trace, trace
-from akd.measure.tracking import joint_error, upright_impulse
+from akd.character.articulation import Articulation
+from akd.contact.traces import Trace, trace
+from akd.measure.evaluation import Evaluation, evaluate_trace
 from akd.motion import Motion
-from akd.physics.body import Body
-from akd.physics.effort import support_torques
+from akd.physics.measures import joint_error, support_torques, upright_impulse
 from akd.physics.simulate import Rollout
 from akd.physics.state import pose_of
 from akd.rig import Rig
@@ -64,11 +62,11 @@ def shortfall(shares: dict[str, float]) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Judge:
+class AimJudge:
     """Says how far a rollout is from the aims, and what motion it is."""
 
     rig: Rig
-    body: Body
+    body: Articulation
     target: Motion
     """At the frames of the clip."""
     angles: Float[torch.Tensor, "moment joint 3"]

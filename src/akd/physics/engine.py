@@ -15,8 +15,8 @@ import warp as wp
 from jaxtyping import Float
 from torch import Tensor
 
+from akd.character.articulation import Articulation
 from akd.physics import kernel
-from akd.physics.body import Body
 from akd.physics.settings import Constants
 from akd.physics.state import State
 
@@ -24,11 +24,10 @@ Trajectory = Float[Tensor, "state sample number"]
 PARTS = ("position", "rotation", "angles", "velocity", "spin", "rates")
 START, COUNT = 6, 7
 """Places of the first step and the number of steps among the kernel's arguments."""
+_engines: WeakKeyDictionary[Articulation, dict[tuple, "Engine"]] = WeakKeyDictionary()
 
-_engines: WeakKeyDictionary[Body, dict[tuple, "Engine"]] = WeakKeyDictionary()
 
-
-def engine_for(body: Body, constants: Constants, chunk: int, targets: Float[Tensor, "step sample link 3"]) -> "Engine":
+def engine_for(body: Articulation, constants: Constants, chunk: int, targets: Float[Tensor, "step sample link 3"]) -> "Engine":
     """The engine that suits these targets' device and number of samples."""
     key = (constants, chunk, targets.device, targets.shape[1])
     known = _engines.setdefault(body, {})
@@ -40,7 +39,7 @@ def engine_for(body: Body, constants: Constants, chunk: int, targets: Float[Tens
 class Engine:
     """One body's kernel for a number of samples side by side, with its scratch memory."""
 
-    def __init__(self, body: Body, constants: Constants, chunk: int, like: Float[Tensor, "step sample link 3"]) -> None:
+    def __init__(self, body: Articulation, constants: Constants, chunk: int, like: Float[Tensor, "step sample link 3"]) -> None:
         self.device = wp.device_from_torch(like.device)
         self.sample_count, self.link_count, self.chunk = like.shape[1], body.link_count, chunk
         self.model = _model(body, self.device)
@@ -129,7 +128,7 @@ def _array(values: Tensor, kind: type, gradient: Tensor | None = None) -> Any:
     return wp.from_torch(values, kind, requires_grad=True, grad=wp.from_torch(gradient, kind, requires_grad=False))
 
 
-def _model(body: Body, device: Any) -> Any:
+def _model(body: Articulation, device: Any) -> Any:
     """A body's arrays on a device."""
     first_child, next_sibling = _family(body.parents)
     reach = np.zeros(body.link_count)

@@ -1,5 +1,3 @@
-# mypy: ignore-errors
-# ^ Warp's types are values made at run time.
 """The simulation as one Warp kernel: a launch runs many steps of whole articulations, on CPU and CUDA from one source.
 
 The equations and their names are those of ``twin``. What is different is for Warp's adjoint's sake:
@@ -14,6 +12,8 @@ The equations and their names are those of ``twin``. What is different is for Wa
 All of it is in double precision: a foot pressed to the ground is thousands of times stiffer than it is heavy, and what its
 shin feels of that is a small difference. Single precision saves a sixth of the time and comes apart on spiders.
 """
+
+# mypy: ignore-errors
 
 import os
 
@@ -34,10 +34,7 @@ def _start_warp() -> None:
 
 
 _start_warp()
-
-
 wp.set_module_options({"optimization_level": 3, "fast_math": True})
-
 real = wp.float64
 vec = wp.vec3d
 quat = wp.vec4d

@@ -11,15 +11,15 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
+from akd.character.articulation import Articulation
 from akd.cuboids import bone_cuboids
 from akd.errors import AkdError
 from akd.motion import Motion
-from akd.physics.body import EARTH, Body
 from akd.physics.settings import PhysicsSettings
 from akd.physics.state import State, pose_of, state_at_rest
-from akd.pose import Pose
-from akd.rig import Rig
+from akd.rig import GRAVITY, Rig
 from akd.rotations import matrix_to_quaternion, quaternion_to_matrix
+from akd.skeleton import Pose
 
 R_mujoco_stage = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
 """From our axes (y up, z to the right) to MuJoCo's (z up, y to the left)."""
@@ -39,22 +39,22 @@ class _Units:
     @property
     def torque(self) -> float:
         """m g ℓ [N m]."""
-        return self.kilograms * EARTH * self.metres
+        return self.kilograms * GRAVITY * self.metres
 
     @property
     def seconds(self) -> float:
         """√(ℓ/g) [s]."""
-        return float(np.sqrt(self.metres / EARTH))
+        return float(np.sqrt(self.metres / GRAVITY))
 
 
-def to_mjcf(rig: Rig, body: Body, physics: PhysicsSettings, fps: float, motion: Motion | None = None) -> str:
+def to_mjcf(rig: Rig, body: Articulation, physics: PhysicsSettings, fps: float, motion: Motion | None = None) -> str:
     """The body as MJCF text. Its keyframes are the motion's frames, in whose angles the actuators are to be controlled."""
     units, step = _Units(body.leg_metres, body.kilograms), 1 / (fps * physics.substeps)
     root = xml.Element("mujoco", model=rig.name)
     xml.SubElement(root, "compiler", angle="radian", autolimits="true")
     # Feet that stand must not creep: elliptic cones, and friction harder than the ground.
     xml.SubElement(
-        root, "option", timestep=f"{step:.9g}", integrator="implicitfast", gravity=f"0 0 {-EARTH}", cone="elliptic", impratio="10"
+        root, "option", timestep=f"{step:.9g}", integrator="implicitfast", gravity=f"0 0 {-GRAVITY}", cone="elliptic", impratio="10"
     )
     _defaults(root, physics, units, step)
     world = xml.SubElement(root, "worldbody")
@@ -71,7 +71,7 @@ def to_mjcf(rig: Rig, body: Body, physics: PhysicsSettings, fps: float, motion: 
     return xml.tostring(root, encoding="unicode") + "\n"
 
 
-def replay(text: str, body: Body, start: State, targets: Float[np.ndarray, "step link 3"], substeps: int, fps: float) -> Motion:
+def replay(text: str, body: Articulation, start: State, targets: Float[np.ndarray, "step link 3"], substeps: int, fps: float) -> Motion:
     """Let MuJoCo simulate the body from our start under our controls: an independent check of the dynamics.
 
     Only simulated joints move; the others stay straight.
@@ -107,7 +107,7 @@ def _defaults(root: xml.Element, physics: PhysicsSettings, units: _Units, step: 
     xml.SubElement(default, "geom", friction=f"{physics.friction:g} 0 0", condim="3", solref=firm, solimp=soft)
 
 
-def _links(world: xml.Element, rig: Rig, body: Body, units: _Units) -> list[xml.Element]:
+def _links(world: xml.Element, rig: Rig, body: Articulation, units: _Units) -> list[xml.Element]:
     """One nested element for each link."""
     cuboids = bone_cuboids(rig)
     out: list[xml.Element] = []
@@ -138,7 +138,7 @@ def _links(world: xml.Element, rig: Rig, body: Body, units: _Units) -> list[xml.
     return out
 
 
-def _inertial(element: xml.Element, body: Body, link: int, units: _Units) -> None:
+def _inertial(element: xml.Element, body: Articulation, link: int, units: _Units) -> None:
     inertia = R_mujoco_stage @ body.inertia[link] @ R_mujoco_stage.T * units.kilograms * units.metres**2
     full = [inertia[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
     xml.SubElement(
@@ -147,7 +147,7 @@ def _inertial(element: xml.Element, body: Body, link: int, units: _Units) -> Non
     )  # fmt: skip
 
 
-def _keyframes(root: xml.Element, body: Body, units: _Units, motion: Motion) -> None:
+def _keyframes(root: xml.Element, body: Articulation, units: _Units, motion: Motion) -> None:
     states = state_at_rest(body, motion.pose.to(torch.float64))
     keys = xml.SubElement(root, "keyframe")
     for frame, at in enumerate(motion.times):
@@ -155,7 +155,7 @@ def _keyframes(root: xml.Element, body: Body, units: _Units, motion: Motion) -> 
         xml.SubElement(keys, "key", name=f"frame{frame}", time=f"{at:.6g}", qpos=_text(qpos), ctrl=_text(qpos[7:]))
 
 
-def _qpos(body: Body, units: _Units, state: State) -> Float[np.ndarray, " coordinate"]:
+def _qpos(body: Articulation, units: _Units, state: State) -> Float[np.ndarray, " coordinate"]:
     """Root position [m], root quaternion, and the hinges' angles."""
     turn = state.rotation.double().numpy()
     return np.concatenate((
@@ -173,7 +173,7 @@ def _qvel(units: _Units, state: State) -> Float[np.ndarray, " coordinate"]:
     ))  # fmt: skip
 
 
-def _states(body: Body, units: _Units, qpos: Float[np.ndarray, "frame coordinate"]) -> State:
+def _states(body: Articulation, units: _Units, qpos: Float[np.ndarray, "frame coordinate"]) -> State:
     """MuJoCo's coordinates as states of ours, without velocities."""
     back = R_mujoco_stage.T
     angles = np.concatenate((np.zeros((len(qpos), 1, 3)), qpos[:, 7:].reshape(len(qpos), -1, 3)), 1)

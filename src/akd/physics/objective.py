@@ -7,11 +7,10 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from akd.physics.body import Body
-from akd.physics.stance import Stance
-from akd.pose import Pose
+from akd.character.articulation import Articulation
+from akd.contact.stance import Stance
 from akd.rig import Rig
-from akd.skeleton import Posed, Skeleton, forward_kinematics
+from akd.skeleton import Pose, Posed, Skeleton, forward_kinematics
 
 
 class Weights(NamedTuple):
@@ -46,7 +45,7 @@ class Objective:
     weights: Weights
 
     @classmethod
-    def of(cls, rig: Rig, body: Body, pose: Pose, stance: Stance, weights: Weights) -> "Objective":
+    def of(cls, rig: Rig, body: Articulation, pose: Pose, stance: Stance, weights: Weights) -> "Objective":
         posed = forward_kinematics(rig.skeleton, pose)
         links = torch.as_tensor(body.joints)
         on_sole = torch.as_tensor(body.point_leg >= 0)

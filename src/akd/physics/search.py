@@ -22,18 +22,18 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from akd.creatures.puppet import puppet
+from akd.character.articulation import Articulation
+from akd.character.limb_model import limb_model
+from akd.contact.foot_lock import typical_leg
+from akd.contact.prepare import Target
 from akd.errors import AkdError
-from akd.physics.body import Body
-from akd.physics.footlock import typical_leg
 from akd.physics.objective import Objective, Weights
 from akd.physics.settings import PhysicsSettings, constants, suitable_substeps
 from akd.physics.simulate import Rollout, between_frames, simulate
 from akd.physics.state import State, pose_of, state_at_rest, with_velocity
-from akd.physics.target import Target
 from akd.physics.track_settings import TrackSettings
-from akd.pose import Pose
 from akd.rig import Rig
+from akd.skeleton import Pose
 
 VELOCITY_RATE = 0.5
 """Learning rate of the initial velocity against that of the controls, in units of √(ℓ/g)."""
@@ -49,8 +49,6 @@ JUDGED = 3
 """Of so many steps on the whole clip one is judged: that costs a third of a step."""
 TRIES = (1.0, 0.5, 0.25, 0.1, 0.0)
 """Shares of a Gauss–Newton step that are tried; the best is taken."""
-
-
 Judge = Callable[[Rollout], float]
 """Says how far a whole rollout is from what tracking aims at; 0 is good enough."""
 
@@ -70,10 +68,10 @@ class Search:
     """The unknowns, what is known of the target, and the best found so far."""
 
     def __init__(
-        self, body: Body, rig: Rig, target: Target, settings: TrackSettings, judge: Judge = lambda rollout: 0.0
+        self, body: Articulation, rig: Rig, target: Target, settings: TrackSettings, judge: Judge = lambda rollout: 0.0
     ) -> None:  # fmt: skip
         self.body, self.settings, self.fps, self.judge = body, settings, target.motion.fps, judge
-        self.leg = typical_leg(puppet(rig))
+        self.leg = typical_leg(limb_model(rig))
         self.physics = suited(settings.physics, self.leg, body, self.fps)
         self.pose = target.motion.pose.to(torch.float64)
         pace = settings.pace * self.fps / body.gravity**0.5
@@ -224,7 +222,7 @@ def frames_ahead(leg: float, gravity: float, fps: float) -> int:
     return min(max(round(AHEAD * fps * (leg / gravity) ** 0.5), FEWEST_AHEAD), MOST_AHEAD)
 
 
-def suited(physics: PhysicsSettings, leg: float, body: Body, fps: float) -> PhysicsSettings:
+def suited(physics: PhysicsSettings, leg: float, body: Articulation, fps: float) -> PhysicsSettings:
     """Controllers as strong as the legs are long.
 
     A leg of length L bears the weight on lever arms of that size, and swings in √(L/g): so k_e grows with L, k_d with L^{3/2}.
@@ -235,7 +233,7 @@ def suited(physics: PhysicsSettings, leg: float, body: Body, fps: float) -> Phys
     )  # fmt: skip
 
 
-def moving_states(body: Body, pose: Pose, fps: float) -> State:
+def moving_states(body: Articulation, pose: Pose, fps: float) -> State:
     """The states of a motion at its frames, with velocities from its neighbours."""
     states = state_at_rest(body, pose)
     steps = with_velocity(states[:-1], states[1:], 1 / fps)

@@ -2,14 +2,20 @@
 
 Forces are in body weights m g, lengths in leg lengths ℓ, times in √(ℓ/g). With ℓ = 1 m a time unit is 0.32 s and a
 speed unit 3.1 m/s; a 30 kg animal of that size with k_e = 300 N m/rad and k_d = 10 N m s has stiffness 1, damping 0.1.
+
+The ground: how it pushes on a touching point, and how hard it pushed in a simulated motion.
 """
 
 import math
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from akd.character.articulation import Articulation
 from akd.errors import AkdError
-from akd.physics.body import Body
 
 Clip = Literal["none", "global", "chunk"]
 
@@ -64,7 +70,7 @@ class Constants(NamedTuple):
     gravity: float
 
 
-def constants(body: Body, settings: PhysicsSettings, fps: float) -> Constants:
+def constants(body: Articulation, settings: PhysicsSettings, fps: float) -> Constants:
     """What the settings mean for this body."""
     g = body.gravity
     return Constants(
@@ -81,6 +87,26 @@ def constants(body: Body, settings: PhysicsSettings, fps: float) -> Constants:
     )
 
 
-def suitable_substeps(body: Body, fps: float) -> int:
+def suitable_substeps(body: Articulation, fps: float) -> int:
     """Enough steps per frame for a body of this size: small ones fall and swing fast, and need 25 steps in √(ℓ/g)."""
     return max(PhysicsSettings.substeps, math.ceil(25 * body.gravity**0.5 / fps))
+
+
+def reaction(
+    height: Float[Tensor, "*batch"], velocity: Float[Tensor, "*batch 3"], c: Constants
+) -> tuple[Float[Tensor, "*batch 3"], Float[Tensor, "*batch 3"]]:
+    """Force on a point, and how much it gives way: at the end of the step it is ``force − give · Δvelocity``.
+
+    Normal force (Hunt–Crossley) ``k d (1 − c v_y)`` and friction ``−μ f_n v / √(v² + v_ε²)``, both taken where the point
+    will be one step later, to first order in its change of velocity. The share of friction used is that of now: so the
+    friction coefficient of the linear law stays positive, and a step can slow a point but never throw it back.
+    """
+    rise, along = velocity[..., 1], velocity[..., (0, 2)]
+    depth = (-height - c.step * rise).clamp(min=0)
+    eager = (1 - c.ground_damping * rise).clamp(min=0)
+    normal = c.ground_stiffness * depth * eager
+    touches = ((depth > 0) & (eager > 0)).to(height)
+    give = touches * c.ground_stiffness * (c.step * eager + c.ground_damping * depth)
+    drag = c.friction * normal / torch.sqrt(along.square().sum(-1) + c.creep**2)
+    force = torch.stack((-drag * velocity[..., 0], normal, -drag * velocity[..., 2]), -1)
+    return force, torch.stack((drag, give, drag), -1)

@@ -7,12 +7,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from akd.character.articulation import Articulation
 from akd.errors import AkdError
-from akd.physics.body import Body
 from akd.physics.engine import engine_for, pack, unpack
+from akd.physics.reference import up_in_root
 from akd.physics.settings import Constants, PhysicsSettings, constants
 from akd.physics.state import State
-from akd.physics.twin import up_in_root
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Rollout:
 
 
 def simulate(
-    body: Body,
+    body: Articulation,
     start: State,
     controls: Float[Tensor, "time *batch link 3"],
     settings: PhysicsSettings,
@@ -82,7 +82,7 @@ class _Simulation(torch.autograd.Function):
     """Targets and packed states to start from → packed trajectories, over one axis of samples."""
 
     @staticmethod
-    def forward(ctx, body: Body, settings: PhysicsSettings, fps: float, targets: Tensor, start: Tensor):
+    def forward(ctx, body: Articulation, settings: PhysicsSettings, fps: float, targets: Tensor, start: Tensor):
         engine = engine_for(body, constants(body, settings, fps), settings.chunk, targets)
         at = start.new_empty(len(targets) + 1, *start.shape)
         at[0] = start
@@ -121,7 +121,7 @@ def _shorten(norm: Tensor, limit: float) -> Tensor:
     return (limit / norm.clamp(min=1e-12)).clamp(max=1)
 
 
-def _check(body: Body, settings: PhysicsSettings, states: State) -> None:
+def _check(body: Articulation, settings: PhysicsSettings, states: State) -> None:
     """Stop at the first number that is not finite and say where it is."""
     if all(bool(torch.isfinite(part[-1]).all()) for part in states):  # what is lost once stays lost
         return
@@ -135,7 +135,7 @@ def _check(body: Body, settings: PhysicsSettings, states: State) -> None:
     )
 
 
-def _check_given(body: Body, start: State, targets: Tensor, settings: PhysicsSettings) -> None:
+def _check_given(body: Articulation, start: State, targets: Tensor, settings: PhysicsSettings) -> None:
     """A start or a target that is not finite is the caller's."""
     if not all(bool(torch.isfinite(part).all()) for part in start):
         raise AkdError("The state to start from contains numbers that are not finite: mend the first frame.")
@@ -144,7 +144,7 @@ def _check_given(body: Body, start: State, targets: Tensor, settings: PhysicsSet
         raise AkdError(f"The controls are not finite in frame {step // settings.substeps} at bone {body.names[link]}.")
 
 
-def _not_finite(body: Body, settings: PhysicsSettings, gradient: State, step: int) -> AkdError:
+def _not_finite(body: Articulation, settings: PhysicsSettings, gradient: State, step: int) -> AkdError:
     """What to say of a gradient that exploded."""
     bad = torch.isfinite(gradient.angles + gradient.rates).logical_not().any(-1).any(0)
     name = body.names[int(bad.nonzero()[0]) if bad.any() else 0]

@@ -6,9 +6,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from akd.physics.body import Body
-from akd.pose import Pose
+from akd.character.articulation import Articulation
 from akd.rotations import quaternion_conjugate, quaternion_multiply, quaternion_to_rotation_vector
+from akd.skeleton import Pose
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class State:
         return State(*(value.to(dtype) for value in self))
 
 
-def state_at_rest(body: Body, pose: Pose) -> State:
+def state_at_rest(body: Articulation, pose: Pose) -> State:
     """The body in a pose of its skeleton, not moving. Joints that were merged into others are left out."""
     rotation = pose.root_rotation / pose.root_rotation.norm(dim=-1, keepdim=True)
     angles = pose.angles[..., torch.as_tensor(body.joints), :]
@@ -61,7 +61,7 @@ def with_velocity(here: State, there: State, seconds: float) -> State:
     )  # fmt: skip
 
 
-def pose_of(body: Body, state: State, merged: Float[Tensor, "*batch joint 3"] | None = None) -> Pose:
+def pose_of(body: Articulation, state: State, merged: Float[Tensor, "*batch joint 3"] | None = None) -> Pose:
     """The skeleton's pose in a state; joints that are not simulated take their angles from ``merged``, or stay straight."""
     batch = state.position.shape[:-1]
     if merged is None:

@@ -9,20 +9,18 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
-from akd.creatures.puppet import puppet
-from akd.measure.evaluate import evaluate, evaluate_trace
-from akd.measure.evaluation import Evaluation
-from akd.measure.trace import trace
-from akd.measure.tracking import coordinate_error, joint_error, mechanical_work, upright_impulse
+from akd.character.articulation import Articulation, articulation_of
+from akd.character.limb_model import limb_model
+from akd.contact.foot_lock import typical_leg
+from akd.contact.prepare import Target, prepare
+from akd.contact.traces import trace
+from akd.measure.evaluation import Evaluation, evaluate, evaluate_trace
 from akd.motion import Motion, from_joint_quaternions, joint_quaternions, repeat, resample
-from akd.physics.aims import Judge
-from akd.physics.body import Body, body_from_rig
-from akd.physics.effort import joint_torques, support_torques
-from akd.physics.footlock import typical_leg
+from akd.physics.aims import AimJudge
+from akd.physics.measures import coordinate_error, joint_error, joint_torques, mechanical_work, support_torques, upright_impulse
 from akd.physics.search import Search, frames_ahead
 from akd.physics.settings import PhysicsSettings
 from akd.physics.state import State
-from akd.physics.target import Target, prepare
 from akd.physics.track_settings import TrackSettings
 from akd.rig import Rig
 from akd.rotations import matrix_to_quaternion, quaternion_to_rotation_vector
@@ -45,7 +43,7 @@ class TrackResult:
     motion: Motion
     """What the body did; joints that are not simulated move as in the target."""
     target: Target
-    body: Body
+    body: Articulation
     physics: PhysicsSettings
     controls: Float[np.ndarray, "time link 3"]
     """Angles the controllers aimed at, ``controls_fps`` times a second, or at every substep [rad]."""
@@ -86,13 +84,13 @@ def track(
 ) -> TrackResult:  # fmt: skip
     """Simulate a rig so that it follows a motion. ``from_file`` only says how the given motion is measured."""
     settings, begun = settings or TrackSettings(), time.perf_counter()
-    body = body_from_rig(rig)
+    body = articulation_of(rig)
     fine = math.ceil(QUICK * body.gravity**0.5 / motion.fps)
     # Mended at the rate of the controls: between two frames, too, feet stand.
     finer = prepare(rig, resample(motion, fine * motion.fps) if fine > 1 else motion, settings.target)
     target = replace(finer, motion=Motion(finer.motion.pose[::fine], motion.fps), stance=finer.stance[::fine])
-    judge = Judge(rig, body, target.motion, finer.motion.pose.angles, settings.aims)
-    beyond = max(BEYOND, frames_ahead(typical_leg(puppet(rig)), body.gravity, finer.motion.fps))
+    judge = AimJudge(rig, body, target.motion, finer.motion.pose.angles, settings.aims)
+    beyond = max(BEYOND, frames_ahead(typical_leg(limb_model(rig)), body.gravity, finer.motion.fps))
     search = Search(body, rig, going_on(rig, finer, beyond) if settings.follow_iterations else finer, settings, judge)
     steps = iter(watch(*_iterations(search, settings)))
     search.windows(settings.window, settings.window_iterations, steps)
@@ -141,7 +139,7 @@ def _turn_error(rig: Rig, simulated: Motion, target: Motion) -> float:
 
 
 def _result(
-    motion: Motion, target: Target, search: Search, judge: Judge, seconds: float, from_file: bool
+    motion: Motion, target: Target, search: Search, judge: AimJudge, seconds: float, from_file: bool
 ) -> TrackResult:  # fmt: skip
     best, body, rig = search.best, search.body, judge.rig
     assert best.rollout is not None

@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
+from akd.contact.prepare import TargetSettings
 from akd.errors import AkdError
 from akd.physics.aims import Aims
 from akd.physics.settings import PhysicsSettings
-from akd.physics.target import TargetSettings
 
 
 @dataclass(frozen=True)

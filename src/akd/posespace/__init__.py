@@ -4,3 +4,4 @@ One network for all rigs. ``bends`` is how a pose is written, ``features`` what 
 where its poses come from, ``network`` and ``training`` the model. ``space.PoseSpace`` is what others use: sample, solve,
 project, score, invert, walk, limits.
 """
+

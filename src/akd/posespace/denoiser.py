@@ -8,11 +8,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from akd.posespace.bends import Bends
-from akd.posespace.network import EncodedRigs, PoseNetwork, normalise, restore
-from akd.posespace.noise import level
+from akd.posespace.network import EncodedRigs, PoseNetwork, level, normalise, restore
+from akd.posespace.representation import RigDescriptor, RotationVectors
 from akd.posespace.rig_batch import rig_batch
-from akd.posespace.sketch import Sketch
 
 STEPS = 16
 """Steps from noise to a pose."""
@@ -35,7 +33,7 @@ class Denoiser:
     """Rank of each joint in the order in which random numbers are dealt."""
 
     @classmethod
-    def of(cls, network: PoseNetwork, sketch: Sketch) -> "Denoiser":
+    def of(cls, network: PoseNetwork, sketch: RigDescriptor) -> "Denoiser":
         with torch.no_grad():
             rig = network.encode(rig_batch([sketch]))
         return cls(network, rig, torch.as_tensor(sketch.canonical).float())
@@ -49,10 +47,10 @@ class Denoiser:
     def mean(self) -> Float[Tensor, "joint 3"]:
         return self.rig.range.mean[0]
 
-    def to_unit(self, bends: Bends) -> Bends:
+    def to_unit(self, bends: RotationVectors) -> RotationVectors:
         return normalise(self.rig.range, bends.flatten(0, -3)[None])[0].reshape(bends.shape)
 
-    def to_bends(self, unit: Bends) -> Bends:
+    def to_bends(self, unit: RotationVectors) -> RotationVectors:
         return restore(self.rig.range, unit.flatten(0, -3)[None])[0].reshape(unit.shape)
 
     def noise(self, count: int, seed: int) -> Poses:

@@ -1,16 +1,23 @@
-"""How good is a set of poses? Precision, recall, diversity, and corruptions that a judge should notice."""
+"""How good is a set of poses? Precision, recall, diversity, and corruptions that a judge should notice.
+
+Does the skin pass through itself? Edges of the skinned mesh against its triangles: for evaluation only, and independent
+of the validators that samples are repaired with.
+"""
 
 from collections.abc import Callable
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
-from akd.posespace.bends import Bends
+from akd.posespace.collision import FAR
 from akd.posespace.denoiser import Poses
-from akd.posespace.sketch import Sketch
-from akd.skeleton import Skeleton
+from akd.posespace.representation import RigDescriptor, RotationVectors, rig_descriptor, vectors_to_pose
+from akd.render.raycast import RayScene
+from akd.rig import Rig
+from akd.skeleton import Skeleton, forward_kinematics
+from akd.splats import skin_points
 
 NEIGHBOURS = 5
 
@@ -47,12 +54,12 @@ def auc(good: Float[Tensor, " good"], bad: Float[Tensor, " bad"]) -> float:
     return float(above.mean())
 
 
-def twisted(sketch: Sketch, bends: Poses, rng: np.random.Generator) -> Poses:
+def twisted(sketch: RigDescriptor, bends: Poses, rng: np.random.Generator) -> Poses:
     """One joint of a limb turned about its own bone by 80° to 150°."""
     return _one_joint(sketch, bends, rng, lambda x: (x[0] + rng.choice((-1, 1)) * rng.uniform(1.4, 2.6), x[1], x[2]))
 
 
-def hyperextended(sketch: Sketch, bends: Poses, rng: np.random.Generator) -> Poses:
+def hyperextended(sketch: RigDescriptor, bends: Poses, rng: np.random.Generator) -> Poses:
     """One joint bent the wrong way: what it does, to the other side and further."""
 
     def other_way(x: tuple[float, float, float]) -> tuple[float, float, float]:
@@ -64,14 +71,14 @@ def hyperextended(sketch: Sketch, bends: Poses, rng: np.random.Generator) -> Pos
     return _one_joint(sketch, bends, rng, other_way)
 
 
-def shuffled(sketch: Sketch, bends: Poses, rng: np.random.Generator) -> Poses:
+def shuffled(sketch: RigDescriptor, bends: Poses, rng: np.random.Generator) -> Poses:
     """All joints' bends dealt out anew among the joints."""
     order = torch.stack([torch.as_tensor(1 + rng.permutation(sketch.joint_count - 1)) for _ in bends])
     moved = torch.gather(bends, 1, order[:, :, None].expand(-1, -1, 3))
     return torch.cat((bends[:, :1], moved), 1)
 
 
-def swapped(sketch: Sketch, bends: Poses, rng: np.random.Generator) -> Poses:
+def swapped(sketch: RigDescriptor, bends: Poses, rng: np.random.Generator) -> Poses:
     """Limbs of different poses on one body: each left or right half from another pose."""
     side = torch.as_tensor(np.sign(sketch.positions[:, 2]) * (sketch.mirror != np.arange(sketch.joint_count)))
     other = bends[torch.as_tensor((np.arange(len(bends)) + rng.integers(1, max(len(bends), 2))) % len(bends))]
@@ -79,7 +86,7 @@ def swapped(sketch: Sketch, bends: Poses, rng: np.random.Generator) -> Poses:
     return torch.where(((side > 0) ^ front)[:, None], other, bends)
 
 
-CORRUPTIONS: dict[str, Callable[[Sketch, Poses, np.random.Generator], Poses]] = {
+CORRUPTIONS: dict[str, Callable[[RigDescriptor, Poses, np.random.Generator], Poses]] = {
     "twist": twisted, "hyperextension": hyperextended, "shuffled": shuffled, "swapped limbs": swapped,
 }  # fmt: skip
 
@@ -111,7 +118,7 @@ def body_length(skeleton: Skeleton) -> float:
 
 
 def _one_joint(
-    sketch: Sketch, bends: Bends, rng: np.random.Generator,
+    sketch: RigDescriptor, bends: RotationVectors, rng: np.random.Generator,
     change: Callable[[tuple[float, float, float]], tuple[float, float, float]],
 ) -> Poses:  # fmt: skip
     """Each pose with one joint changed; joints that carry something matter most, so leaves are left alone where possible."""
@@ -123,3 +130,49 @@ def _one_joint(
         x, y, z = bends[pose, joint].tolist()
         out[pose, joint] = torch.tensor(change((x, y, z)), dtype=bends.dtype)
     return out
+
+
+PASSES = 4
+"""An edge may go through so many triangles of its own neighbourhood before one that counts."""
+BEYOND = 1e-4
+"""How far behind a triangle the search goes on [edges]."""
+
+
+def crossing_edges(rig: Rig, bends: Poses) -> Float[np.ndarray, " pose"]:
+    """Share of the mesh's edges that pass through skin three or more bones away, and do not at rest."""
+    skin = _Skin(rig)
+    rest = skin.crossed(rig.mesh.vertices)
+    root = torch.as_tensor(rig.skeleton.positions[0], dtype=bends.dtype)
+    posed = forward_kinematics(rig.skeleton, vectors_to_pose(bends, root))
+    weights, points = (torch.as_tensor(part, dtype=bends.dtype) for part in (rig.weights, rig.mesh.vertices))
+    shapes = skin_points(rig.skeleton, posed, weights, points).double().numpy()
+    return np.array([(skin.crossed(shape) & ~rest).mean() for shape in shapes])
+
+
+class _Skin:
+    """Edges and triangles of a mesh, and which bone each belongs to."""
+
+    def __init__(self, rig: Rig) -> None:
+        self.faces = rig.mesh.faces
+        pairs = np.sort(np.concatenate((self.faces[:, :2], self.faces[:, 1:], self.faces[:, ::2])), 1)
+        self.edges = np.unique(pairs, axis=0)
+        face_bone, edge_bone = (rig.weights[parts].sum(1).argmax(-1) for parts in (self.faces, self.edges))
+        self.face_bone, self.edge_bone, self.hops = face_bone, edge_bone, rig_descriptor(rig).hops
+
+    def crossed(self, vertices: Float[np.ndarray, "vertex 3"]) -> Bool[np.ndarray, " edge"]:
+        """Which edges go through a triangle far from them in the skeleton."""
+        scene = RayScene(vertices, self.faces)
+        start, way = vertices[self.edges[:, 0]], vertices[self.edges[:, 1]] - vertices[self.edges[:, 0]]
+        crossed, at = np.zeros(len(start), bool), np.full(len(start), BEYOND)
+        going = np.arange(len(start))
+        for _ in range(PASSES):
+            hits = scene.first_hits(start[going] + at[going, None] * way[going], way[going])
+            edge = going[hits.ray]
+            at[edge] += hits.distance + BEYOND
+            inside = at[edge] < 1
+            far = self.hops[self.edge_bone[edge], self.face_bone[hits.points.face]] >= FAR
+            crossed[edge[inside & far]] = True
+            going = edge[inside & ~far]
+            if not len(going):
+                break
+        return crossed

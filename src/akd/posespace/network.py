@@ -1,20 +1,49 @@
-"""The network: a rig encoder that runs once for each rig, a head that tells how far joints bend, and a denoiser of poses.
+"""How poses are noised: ``z_t = α_t u + σ_t ε`` with α² + σ² = 1, t from 0 (clean) to 1 (noise only).
+
+The network: a rig encoder that runs once for each rig, a head that tells how far joints bend, and a denoiser of poses.
 
 Bends are normalised by what the encoder says of the joint, ``u = (x − μ) / σ``, so nothing needs to be known of a new rig
 but its rest pose. The denoiser sees u under noise and says what it believes to be behind it.
+
+The shipped weights: one safetensors file with the network's sizes in its header.
 """
 
+import json
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from akd.posespace.features import FEATURES, PAIR_CODES
-from akd.posespace.noise import level, log_snr
-from akd.posespace.rig_batch import RigBatch
+from akd.errors import AkdError
+from akd.posespace.rig_batch import FEATURES, PAIR_CODES, RigBatch
+
+LEAST = 0.02
+"""At t = 0 a trace of noise is left, so that the logarithm of signal to noise is finite."""
+
+
+class Level(NamedTuple):
+    """Shares of signal and noise."""
+
+    alpha: Float[Tensor, "*batch"]
+    sigma: Float[Tensor, "*batch"]
+
+
+def level(t: Float[Tensor, "*batch"]) -> Level:
+    """The cosine schedule."""
+    angle = (LEAST + (1 - LEAST) * t) * (torch.pi / 2 - 1e-3)
+    return Level(torch.cos(angle), torch.sin(angle))
+
+
+def log_snr(t: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
+    """``log(α² / σ²)``, what the network is told of the noise."""
+    alpha, sigma = level(t)
+    return 2 * (alpha / sigma).log()
+
 
 HANDLE = 4
 """Inputs for a handle: is there one, and where it wants the joint to be, away from where it is at rest."""
@@ -167,3 +196,37 @@ def _waves(value: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch wave"]:
     frequency = torch.exp(torch.linspace(math.log(0.1), math.log(4.0), WAVES // 2))
     phase = value[..., None] * frequency
     return torch.cat((phase.sin(), phase.cos()), -1)
+
+
+SHIPPED = Path(__file__).parent / "weights" / "posespace.safetensors"
+
+
+def save_weights(network: PoseNetwork, path: Path, facts: dict[str, str]) -> None:
+    """Write a network; ``facts`` say where it comes from."""
+    from safetensors.torch import save_file
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    about = {"config": json.dumps(asdict(network.config)), **facts}
+    # Half precision is far below what training leaves uncertain, and halves the package.
+    save_file({name: value.half().contiguous() for name, value in network.state_dict().items()}, path, about)
+
+
+@cache
+def load_network(path: Path = SHIPPED) -> PoseNetwork:
+    """A trained network, frozen; each file is read once."""
+    from safetensors import safe_open
+
+    if not path.is_file():
+        raise AkdError(f"There are no pose-space weights at {path}: train some with `akd posespace train`.")
+    with safe_open(path, "pt") as stored:
+        network = PoseNetwork(NetworkConfig(**json.loads(stored.metadata()["config"])))
+        network.load_state_dict({name: stored.get_tensor(name).float() for name in stored.keys()})  # noqa: SIM118
+    return network.requires_grad_(False).eval()
+
+
+def handle_inputs(
+    rigs: RigBatch, wanted: Bool[Tensor, "rig pose joint"], target: Float[Tensor, "rig pose joint 3"]
+) -> Float[Tensor, "rig pose joint 4"]:
+    """How the network is told that joints should be at these places, seen from the root [ℓ]."""
+    flag = wanted[..., None].to(target.dtype)
+    return torch.cat((flag, flag * (target - rigs.rest[:, None])), -1)

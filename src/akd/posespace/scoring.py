@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from akd.posespace.denoiser import Denoiser, Poses
-from akd.posespace.noise import level
+from akd.posespace.network import level
 
 TIMES = (0.12, 0.22, 0.32)
 """Noise under which a pose is looked at."""
@@ -35,7 +35,7 @@ class Score(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Judge:
+class PoseScorer:
     """What good poses of a rig look like to the denoiser."""
 
     denoiser: Denoiser
@@ -45,7 +45,7 @@ class Judge:
     """Strangeness of good poses, rising."""
 
     @classmethod
-    def of(cls, denoiser: Denoiser, good: Poses) -> "Judge":
+    def of(cls, denoiser: Denoiser, good: Poses) -> "PoseScorer":
         """Learn from poses that are known to be good: the space's own samples."""
         found = residuals(denoiser, good)
         usual = found.mean(0) + 0.25 * found.mean()

@@ -15,20 +15,17 @@ from torch import Tensor
 
 from akd.errors import AkdError
 from akd.motion import Motion
-from akd.pose import Pose
-from akd.posespace.bends import Bends, bends_pose, pose_bends
 from akd.posespace.denoiser import Denoiser, Poses
-from akd.posespace.kinematics import Chains
 from akd.posespace.limits import JointLimits, limits_of
-from akd.posespace.noise import level
-from akd.posespace.scoring import Judge, Score
-from akd.posespace.sketch import Sketch, sketch_of
-from akd.posespace.solving import Handle, Solution, Solver
+from akd.posespace.network import SHIPPED, level, load_network
+from akd.posespace.representation import RigDescriptor, RotationVectors, pose_to_vectors, rig_descriptor, vectors_to_pose
+from akd.posespace.scoring import PoseScorer, Score
+from akd.posespace.solving import Chains, Handle, Solution, Solver
 from akd.posespace.validity import Faults, Validators
 from akd.posespace.walking import Way, walk
-from akd.posespace.weights import SHIPPED, load_network
 from akd.rig import Rig
 from akd.rotations import quaternion_to_rotation_vector
+from akd.skeleton import Pose
 
 MEMORY = 96
 """Samples that a space keeps of its rig: for the covariance, to judge by, to start solving from."""
@@ -43,10 +40,10 @@ class PoseSpace:
     """What is known about the poses of a rig."""
 
     rig: Rig
-    sketch: Sketch
+    sketch: RigDescriptor
     denoiser: Denoiser
     validators: Validators
-    judge: Judge
+    judge: PoseScorer
     solver: Solver
     memory: Poses
     """Some of its own samples [rad]."""
@@ -54,13 +51,13 @@ class PoseSpace:
     @classmethod
     def build(cls, rig: Rig, *, weights: Path = SHIPPED, seed: int = 0) -> "PoseSpace":
         """Read a rig into the network, and let it dream a little."""
-        sketch = sketch_of(rig)
+        sketch = rig_descriptor(rig)
         denoiser = Denoiser.of(load_network(weights), sketch)
         validators = Validators.of(rig, sketch, denoiser)
         memory = denoiser.to_bends(denoiser.decode(denoiser.noise(MEMORY, seed)))
         chains = Chains.of(rig.skeleton)
         solver = Solver(denoiser, chains, covariance(denoiser, memory), memory)
-        return cls(rig, sketch, denoiser, validators, Judge.of(denoiser, memory), solver, memory)
+        return cls(rig, sketch, denoiser, validators, PoseScorer.of(denoiser, memory), solver, memory)
 
     def sample(self, count: int, *, seed: int = 0, temperature: float = 1.0, repair: bool = True) -> Poses:
         """Plausible poses; the same seed gives the same ones. Low temperature stays near the usual."""
@@ -134,7 +131,7 @@ class PoseSpace:
 
         ``½‖u − û‖²`` per joint, û the denoiser's opinion held fixed as in score distillation, plus what validators say.
         """
-        bends = pose_bends(pose)
+        bends = pose_to_vectors(pose)
         unit = self.denoiser.to_unit(bends)
         total = self.validators.penalty(bends)
         for t in ENERGY_TIMES:
@@ -144,7 +141,7 @@ class PoseSpace:
             total = total + 0.5 * (unit - guess).square().sum((-1, -2)) / len(ENERGY_TIMES)
         return total / unit.shape[-2]
 
-    def pose(self, bends: Bends) -> Pose:
+    def pose(self, bends: RotationVectors) -> Pose:
         """The poses, standing on the ground where the rig stands at rest."""
         rest = torch.as_tensor(self.rig.skeleton.positions[0], dtype=bends.dtype)
         placed = self.solver.chains.place(bends.reshape(-1, *bends.shape[-2:]), rest.expand(bends[..., 0, 0].numel(), 3))
@@ -154,7 +151,7 @@ class PoseSpace:
         at_rest = torch.as_tensor((self.sketch.positions[:, 1].clip(max=self.sketch.tails[:, 1]) - self.sketch.radius).min())
         lift = (at_rest - lowest.amin(-1)).reshape(bends.shape[:-2])
         up = torch.tensor((0.0, 1.0, 0.0), dtype=bends.dtype)
-        return bends_pose(bends, rest + lift[..., None].to(bends.dtype) * up)
+        return vectors_to_pose(bends, rest + lift[..., None].to(bends.dtype) * up)
 
 
 def covariance(denoiser: Denoiser, memory: Poses) -> Float[Tensor, "dof dof"]:
@@ -165,6 +162,6 @@ def covariance(denoiser: Denoiser, memory: Poses) -> Float[Tensor, "dof dof"]:
 
 def full_bends(pose: Pose) -> Poses:
     """Bends whose root row holds the heading too: what solving starts from."""
-    bends = pose_bends(pose)
+    bends = pose_to_vectors(pose)
     turn = quaternion_to_rotation_vector(pose.root_rotation / pose.root_rotation.norm(dim=-1, keepdim=True))
     return torch.cat((turn[..., None, :], bends[..., 1:, :]), -2)

@@ -7,12 +7,10 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from akd.posespace.bends import Bends
-from akd.posespace.capsules import Capsules, capsule_depths, capsules_of
+from akd.posespace.collision import Capsules, FleshGrids, capsule_depths, capsules_of, flesh_grids, grid_depths
 from akd.posespace.denoiser import Denoiser, Poses
-from akd.posespace.flesh_grids import FleshGrids, flesh_grids, grid_depths
+from akd.posespace.representation import RigDescriptor, RotationVectors
 from akd.posespace.rig_batch import RigBatch, posed
-from akd.posespace.sketch import Sketch
 from akd.rig import Rig
 
 SHALLOW = 0.03
@@ -50,7 +48,7 @@ class Validators:
     grids: FleshGrids | None
 
     @classmethod
-    def of(cls, rig: Rig, sketch: Sketch, denoiser: Denoiser) -> "Validators":
+    def of(cls, rig: Rig, sketch: RigDescriptor, denoiser: Denoiser) -> "Validators":
         return cls(denoiser.rig.rigs, denoiser, capsules_of(sketch), flesh_grids(rig, sketch))
 
     def depths(self, bends: Poses) -> Float[Tensor, "pose pair"]:
@@ -66,7 +64,7 @@ class Validators:
         """How far from the middle each angle may go [spreads]."""
         return WIDE + SLACK / self.denoiser.spread
 
-    def beyond(self, bends: Bends) -> Bends:
+    def beyond(self, bends: RotationVectors) -> RotationVectors:
         """How far each angle is out of its range [spreads]."""
         return (self.denoiser.to_unit(bends).abs() - self.farthest).clamp(min=0)
 
@@ -107,7 +105,7 @@ class Validators:
         largest = slope.abs().amax((-1, -2), keepdim=True).clamp(min=1e-9)
         return (unit - step * slope / largest).detach(), _deepest(depths.detach()) > SHALLOW
 
-    def _within(self, unit: Bends) -> Bends:
+    def _within(self, unit: RotationVectors) -> RotationVectors:
         """Cut to the range; a hair inside, so that rounding does not put it out again."""
         return torch.minimum(torch.maximum(unit, 1e-3 - self.farthest), self.farthest - 1e-3)
 

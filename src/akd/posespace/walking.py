@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from akd.posespace.denoiser import Denoiser, Poses
-from akd.posespace.noise import level
+from akd.posespace.network import level
 
 Way = Literal["string", "noise", "straight"]
 Path = Float[Tensor, "frame joint 3"]

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from akd.prior.schedule import Latents, NoiseSchedule
-from akd.render.film_settings import FilmSettings
+from akd.render.film import FilmSettings
 
 Pixels = Float[Tensor, "batch 3 frame height width"]
 """Pictures as autoencoders take them, −1 to 1."""
@@ -96,6 +96,7 @@ class Family(ABC):
     @abstractmethod
     def predict(self, z_t: Latents, time: Tensor, text: Text) -> Latents:
         """The network's own prediction."""
+
 
 SMALL_PICTURES = 300_000
 """Numbers in a piece of film that need no saving of memory; the embedded prior's whole film has 208,896."""

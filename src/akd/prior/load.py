@@ -9,11 +9,10 @@ import torch
 from akd.errors import AkdError
 from akd.prior.families import FAMILIES
 from akd.prior.prior import VideoPrior
-from akd.render.film_settings import FilmSettings
+from akd.render.film import FilmSettings
 
 EMBEDDED = "embedded"
 EMBEDDED_FOLDER = Path(__file__).parent / "weights"
-
 Offload = Literal["none", "model", "sequential"]
 
 

@@ -19,15 +19,14 @@ from torch import Tensor
 
 from akd.errors import AkdError
 from akd.prior.family import Family, Text
-from akd.prior.schedule import Guess, Latents, Level, add_noise, guide
-from akd.render.film_settings import FilmSettings
+from akd.prior.schedule import Denoised, Latents, Level, add_noise, guide
+from akd.render.film import FilmSettings
 
 SHOWN = 0.6
 """How much of the natural growth of errors with what there is to be seen is taken out of a surprise."""
 SAID = 6.0
 """How much more a sentence's part in a surprise counts."""
-
-__all__ = ["Guess", "LatentShape", "Level", "VideoPrior", "add_noise", "guide"]
+__all__ = ["Denoised", "LatentShape", "Level", "VideoPrior", "add_noise", "guide"]
 
 
 class LatentShape(NamedTuple):
@@ -106,7 +105,7 @@ class VideoPrior:
 
     def denoise(
         self, z_t: Latents, t: Float[Tensor, " batch"], text: Text, negative: Text | None = None, guidance: float = 1.0
-    ) -> Guess:
+    ) -> Denoised:
         """Clean latents and noise behind noisy ones, guided away from a negative sentence."""
         prediction = self.predict(z_t, t, text)
         if negative is not None and guidance != 1:
@@ -154,7 +153,7 @@ def denoising_error(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text
     return _missed(prior, z, noise, t, text).square().flatten(1).mean(1)
 
 
-def surprise(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: str) -> Float[Tensor, ""]:
+def guided_denoising_error(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: str) -> Float[Tensor, ""]:
     """How much a clip surprises a prior that is told a sentence, for comparing motions: a logarithm, small is good.
 
     It is the error of the guess in what changes over time, beside how much changes: clips of which less is to be seen, such as
@@ -165,7 +164,7 @@ def surprise(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: str) 
     return told - SHOWN * _change(z).mean().log() + SAID * (told - untold)
 
 
-def unexplained(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: str) -> Float[Tensor, ""]:
+def text_log_ratio(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: str) -> Float[Tensor, ""]:
     """What a sentence does to that error alone, as the logarithm of a factor: below zero if it explains some of the clip."""
     told, untold = _told_and_untold(prior, z, noise, t, text)
     return told - untold

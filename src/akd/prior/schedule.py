@@ -24,7 +24,7 @@ class Level(NamedTuple):
     noise: Float[Tensor, "#batch 1 1 1 1"]
 
 
-class Guess(NamedTuple):
+class Denoised(NamedTuple):
     """What a prediction says lies behind a noisy latent."""
 
     clean: Latents
@@ -61,9 +61,9 @@ class NoiseSchedule:
         t = torch.linspace(1, 0, count + 1)
         return self.shift * t / (1 + (self.shift - 1) * t)
 
-    def guess(self, prediction: Latents, z_t: Latents, level: Level) -> Guess:
+    def guess(self, prediction: Latents, z_t: Latents, level: Level) -> Denoised:
         """What the network's own kind of prediction means."""
-        return GUESSES[self.prediction](prediction, z_t, level)
+        return DENOISED_FROM[self.prediction](prediction, z_t, level)
 
     def target(self, clean: Latents, noise: Latents, level: Level) -> Latents:
         """What the network should predict."""
@@ -78,21 +78,21 @@ def add_noise(clean: Latents, noise: Latents, level: Level) -> Latents:
     return level.signal * clean + level.noise * noise
 
 
-def guess_from_v(v: Latents, z_t: Latents, level: Level) -> Guess:
+def denoised_from_v(v: Latents, z_t: Latents, level: Level) -> Denoised:
     """v and z_t are (clean, noise) turned by an angle; turn back."""
     power = level.signal.square() + level.noise.square()
-    return Guess((level.signal * z_t - level.noise * v) / power, (level.noise * z_t + level.signal * v) / power)
+    return Denoised((level.signal * z_t - level.noise * v) / power, (level.noise * z_t + level.signal * v) / power)
 
 
-def guess_from_epsilon(epsilon: Latents, z_t: Latents, level: Level) -> Guess:
+def denoised_from_epsilon(epsilon: Latents, z_t: Latents, level: Level) -> Denoised:
     """Subtract the noise; undefined where there is no signal at all."""
-    return Guess((z_t - level.noise * epsilon) / level.signal, epsilon)
+    return Denoised((z_t - level.noise * epsilon) / level.signal, epsilon)
 
 
-def guess_from_flow(flow: Latents, z_t: Latents, level: Level) -> Guess:
+def denoised_from_flow(flow: Latents, z_t: Latents, level: Level) -> Denoised:
     """Go back along the straight line from clean to noise."""
     clean = (z_t - level.noise * flow) / (level.signal + level.noise)
-    return Guess(clean, clean + flow)
+    return Denoised(clean, clean + flow)
 
 
 def v_target(clean: Latents, noise: Latents, level: Level) -> Latents:
@@ -115,7 +115,7 @@ def guide(conditional: Latents, unconditional: Latents, scale: float) -> Latents
     return unconditional + scale * (conditional - unconditional)
 
 
-GUESSES = {"v": guess_from_v, "epsilon": guess_from_epsilon, "flow": guess_from_flow}
+DENOISED_FROM = {"v": denoised_from_v, "epsilon": denoised_from_epsilon, "flow": denoised_from_flow}
 TARGETS = {"v": v_target, "epsilon": epsilon_target, "flow": flow_target}
 
 

@@ -1,1 +1,2 @@
 """A mesh becomes splats, and splats become a mesh."""
+

@@ -7,15 +7,13 @@ import torch
 
 from akd.errors import AkdError
 from akd.mesh import Mesh
-from akd.reconstruct.fast import surface_splats
-from akd.reconstruct.paper import PaperSettings, reconstruct_splats
-from akd.reconstruct.sampling import nearest_surface
-from akd.render.surface import interpolate
+from akd.reconstruct.fitted_splats import PaperSettings, reconstruct_splats
+from akd.reconstruct.surface_splats import nearest_surface, surface_splats
+from akd.render.raycast import interpolate
 from akd.rig import Rig
 from akd.splats import SkinnedSplats, Splats
 
 Mode = Literal["fast", "paper"]
-
 FILM_COUNT = 3000
 """Enough for pictures of 64 pixels."""
 FILE_COUNT = 20_000

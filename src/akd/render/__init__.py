@@ -1,1 +1,2 @@
 """Splats to pictures: camera, rasteriser, ground and shadow, film."""
+

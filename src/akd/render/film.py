@@ -1,11 +1,16 @@
-"""Film: a motion in, a video out, differentiable in the motion.
+"""How a clip is filmed, as a value with a file format.
+
+Film: a motion in, a video out, differentiable in the motion.
 
 Kinematics, skinning and rasterising carry the gradient. The camera, the ground, the shadow and the switch that hides
 splats below the ground do not: a motion should not look better by pushing the camera around.
 """
 
+import json
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -13,17 +18,95 @@ from torch import Tensor
 
 from akd.errors import AkdError
 from akd.motion import Motion
-from akd.render.camera import Camera
-from akd.render.film_settings import FilmSettings
-from akd.render.follow_camera import View, bounding_sphere, fitting_distance, following_camera, smooth_path
-from akd.render.ground import Light, ground_layer
-from akd.render.looks import look_colors
+from akd.render.camera import Camera, View, bounding_sphere, fitting_distance, following_camera, smooth_path
+from akd.render.ground import Ground, Light, Shadow, cast_shadow, ground_layer
+from akd.render.looks import Color, Look, look_colors
 from akd.render.rasterize import Backend, rasterize
-from akd.render.shadow import cast_shadow
-from akd.render.spherical_harmonics import color_from_direction
 from akd.skeleton import Skeleton, forward_kinematics
-from akd.skinning import blended_transforms
-from akd.splats import SkinnedSplats
+from akd.splats import SkinnedSplats, blended_transforms, color_from_direction
+
+
+@dataclass(frozen=True)
+class FilmSettings:
+    """How a clip is filmed. A video prior's folder keeps the settings it was trained with as ``film.json``."""
+
+    width: int = 64
+    """Picture width [px]."""
+    height: int = 64
+    """Picture height [px]."""
+    frames: int = 17
+    """How many frames the prior looks at together."""
+    fps: float = 12.0
+    """Frames per second of what the prior has seen; the motion itself is filmed frame by frame as it is."""
+    azimuth: tuple[float, float] = (50.0, 70.0)
+    """Range the camera stands in: 0 = in front, 90 = on the character's right [degrees]."""
+    elevation: tuple[float, float] = (16.0, 26.0)
+    """Range above the horizon [degrees]."""
+    distance: tuple[float, float] = (1.0, 1.15)
+    """Range of distances; at 1 the sphere around the character at rest just fits the picture, whatever its size."""
+    fov: float = 30.0
+    """Full vertical field of view [degrees]."""
+    follow: float = 0.5
+    """How slowly the camera follows the middle of the character's bounding box: time of its Gaussian mean [s]."""
+    look: Look = "marker"
+    background: Color = (0.80, 0.86, 0.92)
+    ground: Ground | None = field(default_factory=Ground)
+    """``None`` leaves the plain background."""
+    shadow: Shadow | None = field(default_factory=Shadow)
+    """``None`` for none; there is none without ground, either."""
+
+    def __post_init__(self) -> None:
+        for name in ("width", "height", "frames", "fps"):
+            if not getattr(self, name) > 0:
+                raise AkdError(f"Film setting {name!r} must be positive, not {getattr(self, name)}.")
+        for name in ("azimuth", "elevation", "distance"):
+            low, high = getattr(self, name)
+            if low > high:
+                raise AkdError(f"Film setting {name!r} is a range from low to high, not ({low}, {high}).")
+        if not 0 < self.fov < 180 or not self.distance[0] > 0:
+            raise AkdError(f"Field of view [degrees] and distances must be positive, not {self.fov} and {self.distance[0]}.")
+
+    @property
+    def view(self) -> View:
+        """The middle of the camera's range."""
+        return View(*(sum(ends) / 2 for ends in (self.azimuth, self.elevation, self.distance)))
+
+    def sample_views(self, count: int, generator: torch.Generator | None = None) -> list[View]:
+        """Random views from the camera's range."""
+        low, high = torch.tensor((self.azimuth, self.elevation, self.distance)).T
+        return [View(*row.tolist()) for row in low + (high - low) * torch.rand(count, 3, generator=generator)]
+
+    def save(self, path: Path | str) -> None:
+        """Write as JSON."""
+        Path(path).write_text(json.dumps(asdict(self), indent=2) + "\n")
+
+    @classmethod
+    def load(cls, path: Path | str) -> "FilmSettings":
+        """Read JSON written by ``save`` or by hand; what is left out keeps its default."""
+        path = Path(path)
+        if not path.is_file():
+            raise AkdError(f"There are no film settings at {path}.")
+        try:
+            return cls._from_json(json.loads(path.read_text()))
+        except (json.JSONDecodeError, TypeError, ValueError) as error:
+            raise AkdError(f"{path.name!r} does not hold film settings: {error}.") from error
+
+    @classmethod
+    def _from_json(cls, values: dict[str, Any]) -> "FilmSettings":
+        for name, part in (("ground", Ground), ("shadow", Shadow)):
+            if values.get(name) is not None:
+                values[name] = part(**_tuples(values[name]))
+        return cls(**_tuples(values))
+
+
+def _tuples(values: dict[str, Any]) -> dict[str, Any]:
+    """JSON has lists where we have tuples."""
+
+    def fixed(value: Any) -> Any:
+        return tuple(map(fixed, value)) if isinstance(value, list) else value
+
+    return {name: fixed(value) for name, value in values.items()}
+
 
 DEFAULT = FilmSettings()
 
@@ -119,3 +202,14 @@ def shoot(
     return rasterize(
         moving.means, moving.covariances, moving.opacities, colors, camera, background=background, backend=backend
     ).image
+
+
+REFERENCE_LEG = 0.9
+"""Leg length at which the film's frame rate is real time [m]: a grown human's."""
+SMALLEST_LEG = 0.12
+"""Below this legs move no faster [m], so neither does the film."""
+
+
+def film_rate(settings: FilmSettings, leg_metres: float) -> float:
+    """Frames per second of real time at which a body of this size is filmed."""
+    return settings.fps * (REFERENCE_LEG / max(leg_metres, SMALLEST_LEG)) ** 0.5

@@ -9,20 +9,17 @@ import math
 import numpy as np
 
 from akd.render.compiled import kernel, part
-from akd.render.lanes import WIDTH, choose, fill, gather, higher, load, log, lower, scatter, sqrt, store, total
-from akd.render.projection import BLUR, MARGIN
-from akd.render.raster_reference import FAINTEST
+from akd.render.raster_reference import BLUR, FAINTEST, MARGIN
+from akd.render.simd import WIDTH, choose, fill, gather, higher, load, log, lower, scatter, sqrt, store, total
 
 # Columns of an ellipse. The first ten have gradients; the last five tell which pixels it can reach.
 X, Y, XX, XY, YY, OPACITY, DEPTH, RED, GREEN, BLUE = range(10)
 LOG_OPACITY, SLOPE, TAPER, TIP, HALF_WIDTH, REACH = range(10, 16)
 ELLIPSE_SIZE = 16  # an ellipse of float32 is one cache line
 GRADIENT_SIZE = 10
-
 # Entries of a lens: the rows of the pose (3 × 4) first. The first sixteen have gradients.
 FX, FY, CX, CY, WIDE, HIGH, NEAR, FAR = range(12, 20)
 LENS_SIZE, LENS_GRADIENT_SIZE = 20, 16
-
 DIGIT = 11  # bits sorted in one pass
 LOG2_E, LOG_FAINTEST = 1.4426950408889634, math.log(FAINTEST)
 

@@ -19,9 +19,7 @@ from akd.splats import SkinnedSplats, color_from_sh
 Look = Literal["natural", "marker"]
 Color = tuple[float, float, float]
 """sRGB in [0, 1]."""
-
 BODY: Color = (0.86, 0.86, 0.86)
-
 PALETTE: dict[tuple[Kind, Side, int], Color] = {
     ("leg", "L", 0): (0.98, 0.84, 0.10),  # yellow
     ("leg", "R", 0): (0.12, 0.30, 0.95),  # blue
@@ -39,7 +37,6 @@ PALETTE: dict[tuple[Kind, Side, int], Color] = {
     ("neck", "C", 0): (0.78, 0.62, 0.42),  # sand
     ("head", "C", 0): (0.20, 0.20, 0.22),  # coal
 }
-
 SHARPNESS = 4
 """Power on each limb's share of a splat: high enough for a clean seam between limb and body, low enough for no jagged one."""
 

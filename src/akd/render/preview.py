@@ -16,15 +16,13 @@ from torch import Tensor
 from akd.files.video import write_video
 from akd.mesh import Mesh
 from akd.motion import Motion
-from akd.render.camera import Camera
-from akd.render.follow_camera import View, bounding_sphere, fitting_distance, following_camera, smooth_path
+from akd.render.camera import Camera, View, bounding_sphere, fitting_distance, following_camera, smooth_path
 from akd.render.ground import Ground, Light, ground_layer
 from akd.render.looks import Color, Look, marker_colors
-from akd.render.raycast import RayScene, Shader, mesh_picture
-from akd.render.surface import base_colors, interpolate, vertex_normals
+from akd.render.raycast import RayScene, Shader, base_colors, interpolate, mesh_picture, vertex_normals
 from akd.rig import Rig
 from akd.skeleton import forward_kinematics
-from akd.skinning import skin_points
+from akd.splats import skin_points
 
 KEY = np.array([0.25, 0.85, 0.45]) / np.linalg.norm([0.25, 0.85, 0.45])
 """Towards the key light: high, a little in front, on the side the camera is on."""

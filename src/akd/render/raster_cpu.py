@@ -16,7 +16,8 @@ from torch.autograd.function import once_differentiable
 
 from akd.errors import AkdError
 from akd.render.camera import Camera
-from akd.render.kernel_blend import blend, blend_back
+from akd.render.compiled import run_tasks, shares
+from akd.render.kernel_blend import blend, blend_back, carry_frames_back, draw_frames
 from akd.render.kernel_ellipses import (
     ELLIPSE_SIZE,
     GRADIENT_SIZE,
@@ -27,10 +28,8 @@ from akd.render.kernel_ellipses import (
     rank_ellipses,
     splat_gradients,
 )
-from akd.render.kernel_frames import carry_frames_back, draw_frames
-from akd.render.lanes import WIDTH
 from akd.render.raster_reference import Layers
-from akd.render.tasks import run_tasks, shares
+from akd.render.simd import WIDTH
 
 FLOAT_AND_KEY_TYPES: dict[torch.dtype, tuple[Any, Any]] = {
     torch.float32: (np.float32, np.uint32),

@@ -12,10 +12,9 @@ from torch import Tensor
 
 from akd.errors import AkdError
 from akd.render.camera import Camera
+from akd.render.compiled import run_tasks, shares
 from akd.render.raster_reference import rasterize_reference
-from akd.render.spherical_harmonics import color_from_direction
-from akd.render.tasks import run_tasks, shares
-from akd.splats import Splats
+from akd.splats import Splats, color_from_direction
 
 Backend = Literal["auto", "reference", "cpu", "gsplat"]
 LARGE = 1 << 16

@@ -6,17 +6,16 @@ import numpy as np
 from jaxtyping import Float
 from scipy.spatial import cKDTree
 
-from akd.anatomy.body import Body
-from akd.anatomy.build import build_rig
-from akd.anatomy.facing import facing_matrix, forward_votes
-from akd.anatomy.symmetry import symmetry_plane
+from akd.character.build import build_rig
+from akd.character.facing import facing_matrix, forward_votes
+from akd.character.symmetry import RestGeometry, symmetry_plane
 from akd.errors import AkdError
 from akd.mesh import Mesh
 from akd.rig import FileRig, Rig
-from akd.rigging.core import symmetric_core
 from akd.rigging.joints import JointList, place_joints
 from akd.rigging.layout import SHORT_TAIL, Layout, lay_out
 from akd.rigging.pairs import OFF_PLANE, near_ground
+from akd.rigging.pieces import symmetric_core
 from akd.rigging.surface import weld
 from akd.rigging.template import TEMPLATES
 from akd.rigging.volume import SHORTEST, Line, Volume, find_paths, middle_lines, solid_volume
@@ -107,7 +106,7 @@ def _stance(
     return facing_matrix(ahead, centre), asymmetry, abs(votes)
 
 
-def _whole_feet(body: Body, chains: list[list[int]]) -> list[list[int]]:
+def _whole_feet(body: RestGeometry, chains: list[list[int]]) -> list[list[int]]:
     """The outer halves of lines to the ground; heel and toes of a foot together."""
     out: list[list[int]] = []
     for chain in chains:
@@ -120,7 +119,7 @@ def _whole_feet(body: Body, chains: list[list[int]]) -> list[list[int]]:
     return out
 
 
-def _many_legs(body: Body, tips: Float[np.ndarray, "tip 3"], reach: Float[np.ndarray, " tip"], low: float) -> float:
+def _many_legs(body: RestGeometry, tips: Float[np.ndarray, "tip 3"], reach: Float[np.ndarray, " tip"], low: float) -> float:
     """Votes of bodies on four legs or more: what sticks out most above the ground are ears, horns and feelers, in front of
     the legs. Six legs or more carry most of the flesh behind them."""
     aside, grounded = np.abs(tips[:, 2]) > OFF_PLANE * body.size, tips[:, 1] < low
@@ -141,7 +140,7 @@ def _chains(lines: list[Line]) -> list[list[int]]:
     return [[1 + 12 * i + j for j in range(12)] for i in range(len(lines))]
 
 
-def _sketch(volume: Volume, lines: list[Line]) -> Body:
+def _sketch(volume: Volume, lines: list[Line]) -> RestGeometry:
     """The lines as a crude skeleton, for questions that anatomy can answer already. Its skin are the outer voxels, so that it
     does not matter where an artist put many vertices and where few."""
     joints = [lines[0].points[0]]
@@ -152,7 +151,7 @@ def _sketch(volume: Volume, lines: list[Line]) -> Body:
             joints.append(line.points[at])
     skin = volume.centers[volume.depth < 1.5 * volume.step]
     owner = cKDTree(np.array(joints)).query(skin)[1]
-    return Body(tuple(f"j{i}" for i in range(len(joints))), np.array(parents), np.array(joints), skin, owner)
+    return RestGeometry(tuple(f"j{i}" for i in range(len(joints))), np.array(parents), np.array(joints), skin, owner)
 
 
 def _doubts(layout: Layout, joints: JointList, asymmetry: float, sure: float) -> list[str]:

@@ -44,7 +44,6 @@ FOLDED = 0.7
 """A folded wing points backwards by this share of its length; arms at rest hang, or are held aside or in front."""
 JOINED = np.array([0.25, 0.5, 0.75])[:, None, None]
 """Where flesh must be on the way from a place to the line of its limb."""
-
 FLIP = np.array([1.0, 1.0, -1.0])
 
 

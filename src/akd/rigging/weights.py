@@ -1,4 +1,6 @@
-"""Skin weights for any mesh and any skeleton.
+"""The heat equation on a surface: each bone warms the skin that it is nearest to, and warmth spreads along the skin.
+
+Skin weights for any mesh and any skeleton.
 
 The method is the heat equilibrium of Baran and Popović (2007), as in the AKD paper. Ours differs from the paper's in a few
 ways, each worth something against artists' weights (docs/rigging.md), and ``PAPER`` switches them off: bones straight below the
@@ -10,16 +12,48 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
+from scipy.sparse import csc_matrix, diags_array
+from scipy.sparse.linalg import splu
 
 from akd.errors import AkdError
 from akd.mesh import Mesh
 from akd.rigging.bones import Bones, bones_of, closest_on_bones
-from akd.rigging.heat import diffuse, laplacian
 from akd.rigging.pieces import bending_pieces, carried_weights, closest_on_surface, eligible_bones, flesh_of_bones, stiffened
 from akd.rigging.surface import Surface, weld
-from akd.rigging.tips import flesh_ends
-from akd.rigging.visibility import Sight, nearest_visible
+from akd.rigging.visibility import Sight, flesh_ends, nearest_visible
 from akd.skeleton import Skeleton
+
+
+def laplacian(surface: Surface) -> tuple[csc_matrix, Float[np.ndarray, " point"]]:
+    """Cotangent matrix (positive semi-definite) and areas; a tufted cover makes it sound on meshes with any defect.
+
+    Voronoi areas depend less than thirds of triangles on which diagonal parts a quadrilateral.
+    """
+    import igl
+    import robust_laplacian
+
+    matrix, _ = robust_laplacian.mesh_laplacian(surface.points, surface.faces)
+    area = igl.massmatrix(surface.points, surface.faces.astype(np.int64), igl.MASSMATRIX_TYPE_VORONOI).diagonal()
+    return csc_matrix(matrix), np.maximum(area, 1e-9 * max(float(area.mean()), 1e-300))
+
+
+def diffuse(
+    matrix: csc_matrix, area: Float[np.ndarray, " point"], conductance: Float[np.ndarray, " point"],
+    source: Float[np.ndarray, "point joint"],
+) -> Float[np.ndarray, "point joint"]:  # fmt: skip
+    """Solve (L + M H) w = M H p for all joints with one factorisation; ``conductance`` is the diagonal of H.
+
+    L maps constants to zero, so rows of w sum to one as those of p do. Every piece needs a point that conducts.
+    """
+    load = area * conductance
+    system = csc_matrix(matrix + diags_array(load))
+    # A symmetric positive definite matrix needs no pivoting, and this ordering keeps its factor about as thin as Cholesky's.
+    factor = splu(system, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+    used = np.flatnonzero(source.any(0))
+    out = np.zeros_like(source)
+    out[:, used] = factor.solve(load[:, None] * source[:, used])
+    return out
+
 
 NEAREST = 1e-3
 """Distances to bones count as at least this share of the mesh's size, or a bone on the skin would be infinitely hot."""

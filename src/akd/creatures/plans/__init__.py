@@ -2,11 +2,9 @@
 
 from akd.creatures.plan import Plan
 from akd.creatures.plans.arthropods import ANT, BEETLE, SPIDER
-from akd.creatures.plans.bipeds import ASTRONAUT, CHILD, HUMAN, ROBOT
-from akd.creatures.plans.birds import CHICK, OSTRICH
+from akd.creatures.plans.bipeds import ASTRONAUT, CHICK, CHILD, HUMAN, OSTRICH, ROBOT
 from akd.creatures.plans.carnivores import BEAR, CAT, DOG, FOX
-from akd.creatures.plans.heavy import ELEPHANT, SAUROPOD
-from akd.creatures.plans.hoofed import COW, GIRAFFE, HORSE
+from akd.creatures.plans.hoofed import COW, ELEPHANT, GIRAFFE, HORSE, SAUROPOD
 from akd.creatures.plans.reptiles import CROCODILE, LIZARD, TYRANNOSAUR
 
 PLANS: dict[str, Plan] = {

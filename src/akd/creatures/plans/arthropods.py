@@ -62,7 +62,6 @@ ANT = Plan(
     markings=(Marking("stripes", "band", ("gaster",), (0.45, 0.6), (0.25, 0.4), chance=0.8),),
     traits={"girth": 0.08, "limb": 0.08},
 )
-
 BEETLE = Plan(
     "beetle", 0.002,
     chains=(
@@ -94,7 +93,6 @@ BEETLE = Plan(
     markings=(Marking("spots", "spot", ("spine",), (0.9, 1.3), (0.2, 0.5), chance=0.8),),
     traits={"girth": 0.08, "limb": 0.08}, main_color="shell",
 )
-
 SPIDER = Plan(
     "spider", 0.002,
     chains=(

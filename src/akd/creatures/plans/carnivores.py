@@ -60,7 +60,6 @@ DOG = Plan(
         Marking("blotches", "dark", ("spine", "neck", "hind_leg", "front_leg", "head"), (0.4, 0.8), (0.2, 0.4), chance=0.3),
     ),
 )
-
 FOX = replace(
     DOG.with_chains(
         Chain("head", "neck_2", "head", (
@@ -102,7 +101,6 @@ FOX = replace(
         Marking("back", "dark", ("spine", "neck", "tail"), amount=(0.1, 0.2), chance=0.5),
     ),
 )
-
 CAT = Plan(
     "cat", 0.005,
     chains=(
@@ -161,7 +159,6 @@ CAT = Plan(
         Marking("blotches", "dark", ("spine", "hind_leg", "head", "neck"), (0.4, 0.7), (0.2, 0.4), chance=0.3),
     ),
 )
-
 BEAR = Plan(
     "bear", 0.01,
     chains=(

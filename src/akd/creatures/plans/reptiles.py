@@ -74,7 +74,6 @@ TYRANNOSAUR = Plan(
     ),
     traits={"arm": 0.12, "head": 0.06, "girth": 0.08},
 )
-
 CROCODILE = Plan(
     "crocodile", 0.01,
     chains=(
@@ -135,7 +134,6 @@ CROCODILE = Plan(
     ),
     traits={"leg": 0.07, "girth": 0.07},
 )
-
 LIZARD = replace(
     CROCODILE.without("tooth", "scute", "crest", "brow", "nostril").with_chains(
         Chain("head", "neck", "head", (

@@ -1,1 +1,2 @@
 """glTF and GLB: read, and written without touching what was there."""
+

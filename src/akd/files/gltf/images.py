@@ -9,13 +9,11 @@ from jaxtyping import Float, Int, UInt8
 from PIL import Image
 
 from akd.errors import AkdError
-from akd.files.gltf.bytes import file_bytes, uri_target
-from akd.files.gltf.document import GltfDocument, view_bytes
+from akd.files.gltf.document import GltfDocument, file_bytes, uri_target, view_bytes
 from akd.files.gltf.json_entry import shortened
 
 MAX_PIXELS = 2**26  # decoded, in one picture
 MAX_SIDE = 2048  # kept: finer detail than anything akd draws
-
 CLAMP, MIRROR, REPEAT = 33071, 33648, 10497
 
 

@@ -1,8 +1,14 @@
-"""The node hierarchy of a glTF file, and its bones."""
+"""The node hierarchy of a glTF file, and its bones.
+
+Translation, rotation and scale: what a glTF animation can change, and the matrices they make.
+
+Which nodes of a glTF file are bones, and which bone carries each unskinned mesh.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -159,3 +165,95 @@ def _turn_and_scale(linear: Float[np.ndarray, "3 3"]) -> tuple[Float[np.ndarray,
     if not np.linalg.det(turn) > 1e-6:
         return np.array([0.0, 0, 0, 1]), scale
     return Rotation.from_matrix(turn).as_quat(), scale
+
+
+class Trs(NamedTuple):
+    """The map x ↦ rotation (scale ⊙ x) + translation, with any leading batch axes."""
+
+    translation: Float[np.ndarray, "*batch 3"]
+    rotation: Float[np.ndarray, "*batch 4"]
+    """Quaternion xyzw, the order of files."""
+    scale: Float[np.ndarray, "*batch 3"]
+
+    def matrix(self) -> Float[np.ndarray, "*batch 4 4"]:
+        return composed(self.translation, unit_quaternions(self.rotation), self.scale)
+
+
+IDENTITY = Trs(np.zeros(3), np.array([0.0, 0, 0, 1]), np.ones(3))
+
+
+def decompose(matrices: Float[np.ndarray, "frame 4 4"], default: Trs = IDENTITY) -> Trs:
+    """The nearest translations, rotations and scales, frame after frame without jumps. Shear is lost.
+
+    The signs of the scale are not determined by a matrix: they follow ``default``, and one axis flips where the
+    matrix mirrors and the default does not. Where a part is scaled to nothing, which is how artists hide it, its
+    rotation is not determined either and stays as it was.
+    """
+    linear = matrices[:, :3, :3]
+    signs = np.tile(np.where(default.scale < 0, -1.0, 1.0), (len(linear), 1))
+    signs[np.linalg.det(linear) * signs.prod(1) < 0, 0] *= -1
+    left, sizes, right = np.linalg.svd(linear * signs[:, None, :])
+    left[:, :, 2] *= np.sign(np.linalg.det(left @ right))[:, None]  # two sizes may vanish, then svd may mirror
+    turns = left @ right
+    determined = sizes[:, 1] > 1e-9 * max(sizes.max(), 1e-9)
+    latest = np.maximum.accumulate(np.where(determined, np.arange(len(linear)), -1))
+    rotations = np.where(latest[:, None] >= 0, Rotation.from_matrix(turns).as_quat()[latest], default.rotation)
+    turns = Rotation.from_quat(rotations).as_matrix()
+    return Trs(matrices[:, :3, 3].copy(), _continuous(rotations, default.rotation), np.einsum("fij,fij->fj", turns, linear))
+
+
+def _continuous(rotations: Float[np.ndarray, "frame 4"], first: Float[np.ndarray, " 4"]) -> Float[np.ndarray, "frame 4"]:
+    """The same rotations, each with the sign that is nearest to the one before, so that interpolation goes the short way."""
+    before = np.concatenate((first[None], rotations[:-1]))
+    flips = np.where((rotations * before).sum(1) < 0, -1.0, 1.0)
+    return rotations * np.cumprod(flips)[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class Bones:
+    """The bones of a file."""
+
+    nodes: tuple[int, ...]
+    """Node index of each bone, parents before children."""
+    parents: Int[np.ndarray, " bone"]
+    """Nearest ancestor that is a bone, −1 for roots."""
+    of_node: dict[int, int]
+    """Bone index of the nodes that are bones."""
+    carriers: dict[int, int]
+    """For each node with an unskinned mesh, the bone it moves with; empty in a file without bones."""
+
+
+def choose_bones(tree: NodeTree, joints: Iterable[int], animated: Iterable[int], rigid: list[int]) -> Bones:
+    """Joints of skins, nodes that carry unskinned meshes, and the nodes on the way between bones.
+
+    An unskinned mesh moves with the nearest joint or animated node above it, so that a sword in a hand needs no bone of
+    its own. A mesh that nothing moves becomes a bone only where others move.
+    """
+    joints, animated = set(joints), set(animated)
+    moving = joints | animated
+    carriers = {node: next((a for a in tree.ancestors(node) if a in moving), node) for node in rigid} if moving else {}
+    chosen = joints | set(carriers.values())
+    for carrier in set(carriers.values()) - joints:  # a hierarchy without skin is moved by all animated nodes above
+        chosen.update(node for node in tree.ancestors(carrier) if node in animated)
+    chosen = _with_paths_between(tree, chosen or animated)
+    nodes = tuple(int(node) for level in tree.levels for node in level if int(node) in chosen)
+    of_node = {node: bone for bone, node in enumerate(nodes)}
+    parents = np.array([of_node.get(int(tree.parents[node]), -1) for node in nodes], int)
+    return Bones(nodes, parents, of_node, {node: of_node[carrier] for node, carrier in carriers.items()})
+
+
+def _with_paths_between(tree: NodeTree, chosen: set[int]) -> set[int]:
+    """The chosen nodes and every node that has a chosen one both above and below it."""
+    has_bone_above: set[int] = set()
+    for level in tree.levels:
+        for node in map(int, level):
+            parent = int(tree.parents[node])
+            if parent in chosen or parent in has_bone_above:
+                has_bone_above.add(node)
+    complete = set(chosen)
+    for node in chosen & has_bone_above:
+        above = int(tree.parents[node])
+        while above not in complete:
+            complete.add(above)
+            above = int(tree.parents[above])
+    return complete

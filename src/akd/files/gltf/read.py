@@ -6,12 +6,11 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float
 
-from akd.files.gltf.bones import choose_bones
 from akd.files.gltf.clips import ClipSampler, read_clips
 from akd.files.gltf.document import GltfDocument, GltfSource, read_document
-from akd.files.gltf.instances import bound_mesh, mesh_instances
 from akd.files.gltf.materials import read_surfaces
-from akd.files.gltf.nodes import read_nodes
+from akd.files.gltf.meshes import bound_mesh, mesh_instances
+from akd.files.gltf.nodes import choose_bones, read_nodes
 from akd.files.gltf.skins import read_skins, rest_pose
 from akd.files.gltf.weights import repair_notes
 from akd.rig import FileRig

@@ -12,9 +12,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from akd.errors import AkdError
-from akd.files.gltf.bones import Bones
 from akd.files.gltf.document import GltfDocument, accessor
-from akd.files.gltf.nodes import MAX_COORDINATE, NodeTree
+from akd.files.gltf.nodes import MAX_COORDINATE, Bones, NodeTree
 
 MAX_JOINTS = 2**14  # of one skin
 AGREEMENT = 1e-3  # relative difference up to which two placements of a skin are the same

@@ -7,7 +7,6 @@ from jaxtyping import Bool, Float, Int
 from scipy.spatial import cKDTree
 
 TOLERANCE = 0.01  # weights stored in bytes miss a sum of one by less
-
 REPAIRS = {
     "not finite": "{} vertices had weights that are not finite numbers, taken as zero.",
     "negative": "{} vertices had negative weights, taken as zero.",

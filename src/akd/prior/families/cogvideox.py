@@ -7,7 +7,7 @@ from torch import Tensor
 
 from akd.prior.family import Family, Grid, Pixels, Text, awake, forgetfully, mean_of
 from akd.prior.schedule import Latents, NoiseSchedule, diffusion_schedule
-from akd.render.film_settings import FilmSettings
+from akd.render.film import FilmSettings
 
 
 class CogVideoX(Family):

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from akd.prior.family import Family, Grid, Pixels, Text, mean_of
 from akd.prior.schedule import Latents, NoiseSchedule
-from akd.render.film_settings import FilmSettings
+from akd.render.film import FilmSettings
 
 EMBEDDED_GUIDANCE = 1.0
 """The guidance that is fed to the network: ours comes on top, as classifier-free guidance with a negative sentence."""

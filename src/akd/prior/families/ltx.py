@@ -6,7 +6,7 @@ from torch import Tensor
 
 from akd.prior.family import Family, Grid, Pixels, Text, mean_of, per_channel
 from akd.prior.schedule import Latents, NoiseSchedule
-from akd.render.film_settings import FilmSettings
+from akd.render.film import FilmSettings
 
 FRAME_RATE = 24.0
 

@@ -8,7 +8,7 @@ from torch import Tensor
 from akd.errors import AkdError
 from akd.prior.family import Family, Grid, Pixels, Text, awake, forgetfully, mean_of, per_channel
 from akd.prior.schedule import Latents, NoiseSchedule
-from akd.render.film_settings import FilmSettings
+from akd.render.film import FilmSettings
 
 
 class Wan(Family):

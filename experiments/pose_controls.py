@@ -1,0 +1,100 @@
+"""Short trainings that each leave something out, beside one that leaves out nothing, on the same poses and steps.
+
+python -m experiments.pose_controls runs/posespace --steps 600
+python -m experiments.pose_controls runs/posespace --steps 500 --after training --arms everything "no distilled poses" \
+    --judged runs/other/poses/distilled
+"""
+
+import shutil
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import torch
+import tyro
+from safetensors.torch import load_file
+
+from akd.creatures.build import creature
+from akd.posespace.network import save_weights
+from akd.posespace.space import PoseSpace
+from akd.training.held_out import FIRST_HELD_OUT_SEED
+from akd.training.poses.run import PoseTraining, train_posespace
+from akd.training.poses.specimens import read_specimens
+from experiments.posespace import Case, creature_poses, noticing, quality
+
+ARMS: dict[str, dict[str, Any]] = {
+    "everything": {}, "no distilled poses": {"sources": ("creatures",)}, "distilled poses only": {"sources": ("distilled",)},
+    "places only": {"bends": 0.0}, "no graph": {"graph": False}, "no validators": {"collisions": 0.0},
+}  # fmt: skip
+PLANS = ("dog", "human", "bear")
+"""New individuals of two known plans, and one of a plan that was held out."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is trained and measured."""
+
+    run: Annotated[Path, tyro.conf.Positional]
+    """Folder with drawn poses."""
+    steps: int = 600
+    poses: int = 60
+    after: str | None = None
+    """A training of the run that every arm goes on from, as `akd posespace train` would; by default all begin with nothing."""
+    arms: tuple[str, ...] = tuple(ARMS)
+    judged: Path | None = None
+    """Folder of further specimens, distilled and not trained on: how plausible are they found?"""
+
+
+def weights_of(arm: str, options: Options) -> Path:
+    """Train an arm, or go on, and export it."""
+    config = PoseTraining(options.run, name=f"control-{arm.replace(' ', '-')}", **ARMS[arm])
+    if options.after is None:
+        config = replace(config, training=replace(config.training, steps=options.steps, ema=0.99))
+    else:
+        config = _after(config, options.run / options.after / "state.safetensors", options.steps)
+    path = config.folder / "weights.safetensors"
+    save_weights(train_posespace(config), path, {"steps": str(options.steps), "arm": arm})
+    return path
+
+
+def _after(config: PoseTraining, state: Path, steps: int) -> PoseTraining:
+    """The same training, begun where another one is, for so many steps more."""
+    begun = int(load_file(state)["step"])
+    config.folder.mkdir(parents=True, exist_ok=True)
+    if not (config.folder / "state.safetensors").exists():
+        shutil.copy(state, config.folder / "state.safetensors")
+    return replace(config, training=replace(config.training, steps=begun + steps))
+
+
+def _judging(options: Options, weights: Path) -> dict[str, float]:
+    """What an arm thinks of poses that the prior made: their percentile, and the share that it does not call broken."""
+    if options.judged is None:
+        return {}
+    scores = []
+    for specimen in read_specimens(options.judged):
+        space = PoseSpace.build(creature(specimen.plan, specimen.seed), weights=weights)
+        scores.append(space.score(torch.as_tensor(specimen.bends)))
+    percentile, plausible = (torch.cat([getattr(score, name) for score in scores]) for name in ("percentile", "plausible"))
+    return {"distilled percentile": float(percentile.mean()), "distilled plausible": float(plausible.float().mean())}
+
+
+def main(options: Options) -> None:
+    torch.set_num_threads(1)
+    rigs = {plan: creature(plan, FIRST_HELD_OUT_SEED + 1) for plan in PLANS}
+    real = {plan: creature_poses(rig, options.poses) for plan, rig in rigs.items()}
+    for number, arm in enumerate(options.arms):
+        weights = weights_of(arm, options)
+        rows = []
+        for plan, rig in rigs.items():
+            space = PoseSpace.build(rig, weights=weights)
+            made = space.sample(options.poses, seed=1, repair=False)
+            rows.append(quality(space, Case("control", plan, rig, real[plan]), made) | noticing(space, real[plan]))
+        means = {key: float(np.mean([row[key] for row in rows])) for key in rows[0]} | _judging(options, weights)
+        if number == 0:
+            print("| | " + " | ".join(means) + " |\n" + "|---" * (len(means) + 1) + "|")
+        print(f"| {arm} | " + " | ".join(f"{value:.2f}" for value in means.values()) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main(tyro.cli(Options))

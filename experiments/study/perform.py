@@ -1,0 +1,189 @@
+"""Do one cell of an experiment. A cell that was killed goes on where it was."""
+
+import re
+import time
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from akd.distill.foot_locking import CLIP_FPS, finished
+from akd.distill.loop import Distillation, Task
+from akd.errors import AkdError
+from akd.measure.evaluation import Evaluation, evaluate, evaluate_trace
+from akd.measure.success import Success, TaskName, gait_jerk, success
+from akd.motion import Motion
+from akd.pipeline.animate import one_sentence
+from akd.pipeline.job import Job, make_task
+from akd.pipeline.progress import Progress
+from akd.pipeline.results import strip_picture
+from akd.pipeline.run_folder import RunFolder, load_checkpoint, save_checkpoint
+from akd.prior.load import load_prior
+from akd.rig import Rig
+from experiments.study.cell import PriorKind, Trial
+from experiments.study.field import FieldDistillation
+from experiments.study.priors import CountedPrior, SilentPrior, with_random_weights
+from experiments.study.rows import Row
+
+SECONDS = 3.0
+"""Length of the clips that are measured."""
+LOOK_EVERY = 10
+"""Iterations between two measurements, at least …"""
+LOOKS = 50
+"""… and so many measurements in a long run."""
+HELD = 3
+"""In how many measurements, one after the other, success must be found to count as reached."""
+
+
+@dataclass(frozen=True)
+class Lab:
+    """Where an experiment is done and with what."""
+
+    folder: Path
+    prior: str = "embedded"
+    weaker: str | None = None
+    """An earlier state of the prior, for the arm that asks for one."""
+    assets: Path | None = None
+    """Folder with other people's rigs."""
+
+    def prior_of(self, kind: PriorKind, ground: bool) -> CountedPrior:
+        """The prior of a cell, with its counters at zero."""
+        name = self.prior if kind != "weaker" else self.weaker
+        if name is None:
+            raise AkdError("This arm needs an earlier state of the prior: name its folder with --weaker.")
+        given = with_random_weights(load_prior(name)) if kind == "random" else _loaded(name)
+        counted = SilentPrior(given) if kind == "silent" else CountedPrior(given)
+        if not ground:
+            counted.film = replace(counted.film, ground=None, shadow=None)
+        return counted
+
+    def rig_of(self, character: str) -> Rig:
+        """A creature of our own, or a file's."""
+        return _creature(character) if ":" in character else _read(str(self._file(character)))
+
+    def _file(self, name: str) -> Path:
+        if self.assets is None or not (self.assets / name).is_file():
+            raise AkdError(f"There is no {name} in the folder of assets ({self.assets}): name the folder with --assets.")
+        return self.assets / name
+
+
+def perform(cell: Trial, lab: Lab, watch: Progress) -> Row:
+    """The row of a cell."""
+    rig = lab.rig_of(cell.character)
+    own_jerk = gait_jerk(rig, cell.wish, CLIP_FPS)
+    folder = RunFolder(lab.folder / "cells" / cell.key)
+    folder.path.mkdir(parents=True, exist_ok=True)
+    if cell.mover == "artist":
+        motion = artists_clip(rig, cell.wish)
+        strip_picture(rig, motion).save(folder["strip.png"])
+        return row_of(cell, evaluate(rig, motion, from_file=True), own_jerk, [])
+    job = Job(cell.prompt, seconds=SECONDS, seed=cell.seed, recipe=cell.recipe)
+    task = make_task(job, lab.prior_of(cell.prior, cell.ground), rig)
+    watch.prepared(job, task, 0)
+    if cell.mover == "field":
+        measured = _field(cell, task, folder, watch)
+    else:
+        run = Distillation(task)
+        if folder["checkpoint.safetensors"].is_file():
+            load_checkpoint(run, folder["checkpoint.safetensors"])
+        folder.forget_log_from(run.iteration)
+        while run.iteration < cell.iterations:
+            _iterate(cell, job, run, own_jerk, folder, watch)
+        motion = finished(job, task, run.dance)
+        strip_picture(rig, motion).save(folder["strip.png"])
+        measured = evaluate(rig, motion, from_file=False)
+    return row_of(cell, measured, own_jerk, folder.log())
+
+
+def row_of(cell: Trial, measured: Evaluation, own_jerk: float | None, log: list[dict[str, Any]]) -> Row:
+    """Everything that tables need."""
+    tested = success(measured, cell.wish, own_jerk)
+    numbers = {check.name: check.value for check in tested.checks}
+    numbers |= {name: getattr(measured, name) for name in ("stride_frequency", "bone_stretch", "motion_amount", "air_time")}
+    numbers["jerk"] = measured.jerk / own_jerk if measured.jerk and own_jerk else None
+    numbers["alternation"] = min(measured.alternation) if measured.alternation else None
+    numbers["float"] = measured.float_height
+    return {
+        **cell.labels(), "success": tested.passed, "failures": list(tested.failures), "verdict": measured.verdict,
+        "gait": measured.gait, "numbers": numbers, "spent": spent(log), "reached": reached(log),
+    }  # fmt: skip
+
+
+def spent(log: list[dict[str, Any]]) -> dict[str, float]:
+    """What a run cost."""
+    return {"iterations": len(log)} | {name: sum(entry[name] for entry in log) for name in ("evaluations", "renders", "seconds")}
+
+
+def reached(log: list[dict[str, Any]]) -> dict[str, float] | None:
+    """What a run cost until success was there to stay: the next measurements found it again."""
+    looks = [(entry["iteration"], entry["success"]) for entry in log if "success" in entry]
+    for index in range(len(looks) - HELD + 1):
+        if all(found for _, found in looks[index : index + HELD]):
+            return spent(log[: looks[index][0] + 1])
+    return None
+
+
+def artists_clip(rig: Rig, wish: TaskName) -> Motion:
+    """The clip of a rig's own file that shows what is wished for; the only clip of a file is a walk."""
+    from akd.character.clips import read_clip
+
+    clips = () if rig.origin is None else rig.origin.file.clips
+    if len(clips) == 1 and wish == "walk":
+        return read_clip(rig, clips[0].name, CLIP_FPS).motion
+    for word in {"walk": ("walk",), "run": ("run", "gallop")}[wish]:
+        named = [clip.name for clip in clips if any(part.startswith(word) for part in re.split(r"[|_ ]", clip.name.lower()))]
+        if named:
+            return read_clip(rig, min(named, key=len), CLIP_FPS).motion
+    raise AkdError(f"{rig.name} came without a clip of how it {wish}s.")
+
+
+def _iterate(cell: Trial, job: Job, run: Distillation, own_jerk: float | None, folder: RunFolder, watch: Progress) -> None:
+    prior = run.task.prior
+    assert isinstance(prior, CountedPrior)
+    before, begun = (prior.evaluations, prior.renders), time.perf_counter()
+    with one_sentence(f"at iteration {run.iteration + 1} of {cell.key}"):
+        numbers = run.step()
+    work = {"evaluations": prior.evaluations - before[0], "renders": prior.renders - before[1]}
+    entry: dict[str, Any] = {"iteration": run.iteration - 1, **numbers, **work, "seconds": time.perf_counter() - begun}
+    measured = None
+    if run.iteration % max(LOOK_EVERY, cell.iterations // LOOKS) == 0:
+        measured = evaluate(run.task.rig, finished(job, run.task, run.dance), from_file=False)
+        tested: Success = success(measured, cell.wish, own_jerk)
+        entry |= {"success": tested.passed, "failures": list(tested.failures)}
+    folder.append_log(entry)
+    save_checkpoint(run, folder["checkpoint.safetensors"])
+    watch.iteration(entry, measured)
+
+
+def _field(cell: Trial, task: Task, folder: RunFolder, watch: Progress) -> Evaluation:
+    """The field's arm begins anew if it is killed: it is one cell of many."""
+    run, prior = FieldDistillation(task), task.prior
+    assert isinstance(prior, CountedPrior)
+    folder.forget_log_from(0)
+    while run.iteration < cell.iterations:
+        before, begun = (prior.evaluations, prior.renders), time.perf_counter()
+        entry: dict[str, Any] = {"iteration": run.iteration, **run.step(), "seconds": time.perf_counter() - begun}
+        entry |= {"evaluations": prior.evaluations - before[0], "renders": prior.renders - before[1]}
+        folder.append_log(entry)
+        watch.iteration(entry, None)
+    return evaluate_trace(task.rig, run.trace(round(SECONDS * CLIP_FPS) + 1, CLIP_FPS), from_file=False)
+
+
+@cache
+def _loaded(name: str):
+    return load_prior(name)
+
+
+@cache
+def _creature(character: str) -> Rig:
+    from akd.creatures.build import creature
+
+    plan, _, seed = character.partition(":")
+    return creature(plan, int(seed))
+
+
+@cache
+def _read(path: str) -> Rig:
+    from akd.assets import load_rig
+
+    return load_rig(Path(path))

@@ -1,0 +1,56 @@
+"""Priors for experiments: one that counts its work, and controls that know nothing."""
+
+import torch
+from torch import Tensor
+
+from akd.prior.family import Text
+from akd.prior.prior import VideoPrior
+from akd.prior.schedule import Denoised, Latents
+
+
+class CountedPrior(VideoPrior):
+    """A prior that counts what it is asked."""
+
+    def __init__(self, prior: VideoPrior) -> None:
+        super().__init__(prior.family, prior.film)
+        self.evaluations = 0
+        """Clips that went through the network."""
+        self.renders = 0
+        """Films that were encoded."""
+
+    def encode(self, video: Tensor) -> Latents:
+        self.renders += len(video)
+        return super().encode(video)
+
+    def predict(self, z_t: Latents, t: Tensor, text: Text) -> Latents:
+        self.evaluations += len(z_t)
+        return super().predict(z_t, t, text)
+
+
+class SilentPrior(CountedPrior):
+    """A prior that is content with every clip: behind the noise it sees just what was shown to it. Its score is zero."""
+
+    shown: Tensor
+
+    def encode(self, video: Tensor) -> Latents:
+        latents = super().encode(video)
+        self.shown = latents.detach()
+        return latents
+
+    def denoise(
+        self, z_t: Latents, t: Tensor, text: Text, negative: Text | None = None, guidance: float = 1.0
+    ) -> Denoised:
+        level = self.schedule.level(t)
+        clean = self.shown.expand_as(z_t)
+        shape = (-1, *[1] * (z_t.ndim - 1))
+        return Denoised(clean, (z_t - level.signal.reshape(shape) * clean) / level.noise.reshape(shape))
+
+
+def with_random_weights(prior: VideoPrior, seed: int = 0) -> VideoPrior:
+    """The same network, knowing nothing. It replaces the weights of the given one."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        for part in prior.family.network.modules():
+            if hasattr(part, "reset_parameters"):
+                part.reset_parameters()
+    return prior

@@ -1,0 +1,138 @@
+"""From what a file says to a rig on the stage: control skeleton, facing, limbs, size."""
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from akd.character.control import control_tree, every_bone
+from akd.character.facing import facing_matrix, forward_votes
+from akd.character.limbs import find_legs, label_limbs
+from akd.character.symmetry import RestGeometry, mirror_partners, symmetry_plane
+from akd.errors import AkdError
+from akd.rig import FileRig, Origin, Rig
+from akd.skeleton import Limb, Skeleton, bone_frames
+
+PLAUSIBLE_LEG = (0.02, 3.6)  # metres, from a rat's to a sauropod's
+UNITS = {1.0: "metres", 0.1: "decimetres", 0.01: "centimetres", 0.001: "millimetres"}
+USUAL_LEG = 0.8  # metres: among units that make sense, the one that comes nearest to this is taken
+PATH_CLIPS, PATH_FRAMES = 12, 16  # how much of the clips is looked at to tell forward from backward
+SOLE = 0.05  # how far above a foot's lowest point its sole reaches [ℓ]
+Labels = tuple[tuple[Limb, ...], Int[np.ndarray, " joint"]]
+
+
+def build_rig(
+    file: FileRig, *, forward: Float[np.ndarray, " 3"] | None = None, height: float | None = None, labels: Labels | None = None
+) -> Rig:
+    """Put a file's rig on the stage.
+
+    ``forward`` says which way the character faces in the file's axes, and ``height`` how tall it is in metres, where
+    the user knows better. ``labels`` are the limbs and mirror partners of the bones where whoever made them knows: then
+    every bone is a joint.
+    """
+    if not file.names:
+        raise AkdError(f"{_called(file)} has no bones: rig it first.")
+    tree = control_tree(file) if labels is None else every_bone(file)
+    weights = _gather_weights(file, tree.joint_of_bone, len(tree.bones))
+    names = tuple(file.names[b] for b in tree.bones)
+    body = RestGeometry(names, tree.parents, file.rest[tree.bones, :3, 3], file.mesh.vertices, weights.argmax(1))
+    T_stage_file, asymmetry = _turn(body, _clip_paths(file, tree.bones), file.forward, forward)
+    body = body.moved(T_stage_file)
+    partner = mirror_partners(body) if labels is None else labels[1]
+    limbs = label_limbs(body, partner) if labels is None else labels[0]
+    T_fit = _stand_on_ground(body, limbs)
+    T_stage_file = T_fit @ T_stage_file
+    body = body.moved(T_fit)
+    frames = bone_frames(body.parents, body.joints, body.tails)
+    skeleton = Skeleton(names, body.parents, body.joints, body.tails, frames, limbs, partner)
+    T_file_stage = np.linalg.inv(T_stage_file)
+    leg_metres, size_note = _leg_metres(file, float(np.cbrt(np.linalg.det(T_file_stage[:3, :3]))), body, height)
+    notes = (*file.notes, *tree.notes, *size_note)
+    if asymmetry > 0.02:
+        notes += (f"The rest pose is not symmetric (mean error {asymmetry:.1%} of its size): check left and right.",)
+    return Rig(
+        mesh=file.mesh.transformed(T_stage_file),
+        skeleton=skeleton,
+        weights=weights,
+        soles=tuple(_sole(body, leg) for leg in skeleton.limbs_of("leg")),
+        leg_metres=leg_metres,
+        name=file.path.stem if file.path else "character",
+        origin=Origin(file, T_file_stage, tree.joint_of_bone, tree.bones),
+        notes=notes,
+    )
+
+
+def _gather_weights(file: FileRig, joint_of_bone: Int[np.ndarray, " bone"], joints: int) -> Float[np.ndarray, "vertex joint"]:
+    """Skin weights of the joints: those of all bones that move with them."""
+    out = np.zeros((file.mesh.vertex_count, joints), np.float32)
+    for bone, joint in enumerate(joint_of_bone):
+        if joint >= 0:
+            out[:, joint] += file.weights[:, bone]
+    return out
+
+
+def _clip_paths(file: FileRig, bones: Int[np.ndarray, " joint"]) -> Float[np.ndarray, "clip frame joint 3"] | None:
+    """Where the joints' heads are in a sample of the clips."""
+    if not file.clips or file.sample is None:
+        return None
+    chosen = file.clips[:: max(1, len(file.clips) // PATH_CLIPS)]
+    return np.stack([file.sample(c.name, np.linspace(0, c.duration, PATH_FRAMES))[:, bones][..., :3, 3] for c in chosen])
+
+
+def _turn(
+    body: RestGeometry,
+    paths: Float[np.ndarray, "clip frame joint 3"] | None,
+    prescribed: Float[np.ndarray, " 3"] | None,
+    given: Float[np.ndarray, " 3"] | None,
+) -> tuple[Float[np.ndarray, "4 4"], float]:
+    """The rotation that makes the body face +X with its symmetry plane at z = 0."""
+    normal, centre, asymmetry = symmetry_plane(body)
+    ahead = np.cross((0.0, 1.0, 0.0), normal)
+    if given is not None:
+        ahead = np.array([given[0], 0.0, given[2]]) / max(np.hypot(given[0], given[2]), 1e-12)
+        return facing_matrix(ahead, centre), asymmetry
+    turned = body.moved(facing_matrix(ahead, centre))
+    partner = mirror_partners(turned)
+    legs = [leg for leg in find_legs(turned, partner) if leg < partner[leg]]
+    pairs = [(turned.subtree[leg].tolist(), turned.subtree[partner[leg]].tolist()) for leg in legs]
+    turn = facing_matrix(ahead, centre)[:3, :3]
+    hint = turn @ prescribed if prescribed is not None else None
+    sign = 1.0 if forward_votes(turned, pairs, None if paths is None else paths @ turn.T, hint) >= 0 else -1.0
+    return facing_matrix(sign * ahead, centre), asymmetry
+
+
+def _stand_on_ground(body: RestGeometry, limbs: tuple[Limb, ...]) -> Float[np.ndarray, "4 4"]:
+    """Scale to ℓ = 1, ground at y = 0, and the middle between the feet (or the body's) at x = 0."""
+    legs = [np.array(limb.joints) for limb in limbs if limb.kind == "leg"]
+    if legs:
+        ground = min(float(body.flesh(leg)[:, 1].min()) for leg in legs)
+        length = float(np.median([body.joints[leg[0], 1] for leg in legs])) - ground
+    if not legs or length < 0.02 * body.height:
+        ground, length = float(body.points[:, 1].min()), body.height / 2
+    scale = 1.0 / length
+    out = np.diag([scale, scale, scale, 1.0])
+    out[:3, 3] = -scale * np.array([body.joints[0, 0], ground, 0.0])
+    return out
+
+
+def _sole(body: RestGeometry, leg: Limb) -> Int[np.ndarray, " sole"]:
+    """The vertices of a leg that are on the ground at rest, or nearest to it."""
+    own = np.flatnonzero(np.isin(body.owner, leg.joints))
+    heights = body.vertices[own, 1]
+    return own[heights < heights.min(initial=np.inf) + SOLE]
+
+
+def _leg_metres(file: FileRig, units: float, body: RestGeometry, height: float | None) -> tuple[float, tuple[str, ...]]:
+    """How long one leg length is, from the wanted height, the file's units, or the first unit that makes sense."""
+    if height is not None:
+        return height / body.height, ()
+    written = units * file.metres
+    if PLAUSIBLE_LEG[0] <= written <= PLAUSIBLE_LEG[1]:
+        return written, ()
+    unit = min(UNITS, key=lambda u: abs(np.log(max(written * u, 1e-30) / USUAL_LEG)))
+    if PLAUSIBLE_LEG[0] <= written * unit <= PLAUSIBLE_LEG[1]:
+        note = f"A leg of {written:.3g} m is not plausible, so lengths are taken as {UNITS[unit]}: {written * unit:.3g} m."
+        return written * unit, (note,)
+    return USUAL_LEG, (f"A leg of {written:.3g} m is not plausible, so {USUAL_LEG} m is assumed; give the height if not.",)
+
+
+def _called(file: FileRig) -> str:
+    return file.path.name if file.path else "The file"

@@ -1,0 +1,72 @@
+"""Knees and elbows bend one way. Pictures of 64 pixels do not insist on it, and a leg on its way from one to the other snaps."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from akd.character.leg import STRETCHED, Leg
+from akd.character.limb_model import Arm, limb_model
+from akd.rig import Rig
+
+FORWARD = np.array([1.0, 0.0, 0.0])
+AIMLESS = 0.3
+"""An upper arm that is held this nearly straight forward (sine) does not tell which way its elbow bends."""
+SOFT = 0.1
+"""Over this the limit sets in, and by so much more than a stretched leg a hinge opens [rad]."""
+LEAK = 0.1
+"""How much of what goes beyond the limit is left, so that the way back is felt."""
+
+
+class Hinges(NamedTuple):
+    """Joints of legs that fold one way only."""
+
+    joints: Int[Tensor, " hinge"]
+    axes: Float[Tensor, "hinge 3"]
+    """What turning each of the joint's angles contributes to folding."""
+    least: Float[Tensor, " hinge"]
+    """How far from rest a hinge may open [rad], not positive."""
+
+    def kept(self, angles: Float[Tensor, "time joint 3"]) -> Float[Tensor, "time joint 3"]:
+        """The same angles, but no hinge opened too far."""
+        fold = (angles[:, self.joints] * self.axes).sum(-1)
+        spare = soft_limit(fold - self.least) - (fold - self.least)
+        return angles.index_add(1, self.joints, spare[..., None] * self.axes)
+
+
+def hinges_of(rig: Rig) -> Hinges:
+    """Knees and hocks fold as they are bent at rest, or as anatomy says where they are straight; elbows bring hands forward."""
+    strings = limb_model(rig)
+    found = [hinge for foot in strings.feet for hinge in _knees(foot.leg)] + [
+        hinge for arm in strings.arms for hinge in _elbows(arm)
+    ]
+    axes = np.array([axis @ rig.skeleton.frames[joint] for joint, axis, _ in found]).reshape(-1, 3)
+    least = [min(STRETCHED - bend, 0.0) - SOFT for _, _, bend in found]
+    return Hinges(
+        torch.tensor([joint for joint, _, _ in found], dtype=torch.long), torch.tensor(axes, dtype=torch.float32),
+        torch.tensor(least, dtype=torch.float32),
+    )  # fmt: skip
+
+
+def _knees(leg: Leg) -> Iterator[tuple[int, Float[np.ndarray, " 3"], float]]:
+    """Joint, axis of folding on the stage, and bend at rest of every hinge."""
+    for joint, sign, bend in zip(leg.chain[1:], leg.signs, leg.rest_bends, strict=False):
+        if sign:
+            yield joint, sign * leg.normal, float(bend)
+
+
+def _elbows(arm: Arm) -> Iterator[tuple[int, Float[np.ndarray, " 3"], float]]:
+    upper, fore = arm.directions
+    axis = np.cross(upper, FORWARD)
+    length = np.linalg.norm(axis)
+    if arm.fore is not None and length > AIMLESS:
+        yield arm.fore, axis / length, float(np.arcsin(np.clip(np.cross(upper, fore) @ axis / length, -1, 1)))
+
+
+def soft_limit(excess: Float[Tensor, "*any"]) -> Float[Tensor, "*any"]:
+    """The number itself where it is clearly positive, little of it where it is negative, and no corner between."""
+    near = (excess + SOFT).clamp(0, 2 * SOFT).square() / (4 * SOFT) + (excess - SOFT).clamp(min=0)
+    return LEAK * excess + (1 - LEAK) * near

@@ -1,0 +1,199 @@
+"""What a bone's name hints at. Names are never trusted alone: artists write in many languages and make mistakes.
+
+A body: joints and flesh in one frame, with what several questions about it need.
+
+Left and right: the symmetry plane of a body, and each joint's partner on the other side.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.spatial import cKDTree
+
+WORDS = {
+    "head": "head|skull|face|kopf|tete|cabeza",
+    "front": "head|skull|face|nose|jaw|mouth|snout|beak|muzzle|eye|toe",
+    "tail": "tail|schwanz|cola",
+    "leg": "leg|thigh|shin|calf|knee|foot|feet|toe|hoof|paw|ankle|femur|tibia|tarsus",
+    "arm": "arm|hand|finger|thumb|palm|elbow|wrist|clavicle|ulna|humerus",
+    "wing": "wing|feather",
+}
+
+
+def says(name: str, word: str) -> bool:
+    """Does the name contain one of the words for this idea?"""
+    return re.search(WORDS[word], name.lower()) is not None
+
+
+def side_of(name: str) -> str | None:
+    """ "L" or "R" where the name says so: LeftArm, arm.L, arm_l, L_Arm, lThigh, "Bip01 R Foot"."""
+    if found := re.search(r"(left|right)", name, re.IGNORECASE):
+        return found.group(1)[0].upper()
+    if found := re.search(r"(?:^|[^A-Za-z])([LlRr])(?:[^A-Za-z]|$)", name):
+        return found.group(1).upper()
+    if found := re.match(r"([lr])(?=[A-Z])", name):
+        return found.group(1).upper()
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class RestGeometry:
+    """A control skeleton and its mesh while their meaning is being found. Y is up; X and Z are not yet settled."""
+
+    names: tuple[str, ...]
+    parents: Int[np.ndarray, " joint"]
+    joints: Float[np.ndarray, "joint 3"]
+    vertices: Float[np.ndarray, "vertex 3"]
+    owner: Int[np.ndarray, " vertex"]
+    """The joint that moves each vertex most."""
+
+    @cached_property
+    def size(self) -> float:
+        """Longest side of the bounding box."""
+        return max(float(np.ptp(self.points, axis=0).max()), 1e-12)
+
+    @cached_property
+    def height(self) -> float:
+        return max(float(np.ptp(self.points[:, 1])), 1e-12)
+
+    @cached_property
+    def points(self) -> Float[np.ndarray, "point 3"]:
+        """Flesh and joints together; joints alone where there is no mesh."""
+        return np.concatenate((self.vertices, self.joints))
+
+    @cached_property
+    def subtree(self) -> list[np.ndarray]:
+        """For each joint, itself and everything below it."""
+        below = np.eye(len(self.parents), dtype=bool)
+        for joint in range(len(self.parents) - 1, 0, -1):
+            below[self.parents[joint]] |= below[joint]
+        return [np.flatnonzero(row) for row in below]
+
+    def flesh(self, joints: Int[np.ndarray, " some"] | list[int]) -> Float[np.ndarray, "vertex 3"]:
+        """The vertices that these joints own, or the joints themselves where they own none."""
+        own = self.vertices[np.isin(self.owner, joints)]
+        return own if len(own) else self.joints[joints]
+
+    def children(self, joint: int) -> list[int]:
+        return np.flatnonzero(self.parents == joint).tolist()
+
+    def moved(self, matrix: Float[np.ndarray, "4 4"]) -> "RestGeometry":
+        """The body in another frame."""
+        move = lambda x: x @ matrix[:3, :3].T + matrix[:3, 3]  # noqa: E731
+        return RestGeometry(self.names, self.parents, move(self.joints), move(self.vertices), self.owner)
+
+    @cached_property
+    def tails(self) -> Float[np.ndarray, "joint 3"]:
+        """Where bones end: at the mean of the children, or for a leaf as far as its flesh reaches."""
+        out = np.empty_like(self.joints)
+        for joint, head in enumerate(self.joints):
+            children = self.children(joint)
+            if children:
+                out[joint] = self.joints[children].mean(0)
+                continue
+            reach = self.flesh([joint]) - head
+            along = reach.mean(0)
+            if np.linalg.norm(along) < 1e-6 * self.size:  # no flesh, or all around: go on as the parent's bone did
+                above = self.parents[joint]
+                along = 0.5 * (head - self.joints[above]) if above >= 0 else np.array([0.0, 0.1 * self.size, 0.0])
+                out[joint] = head + along
+                continue
+            along /= np.linalg.norm(along)
+            out[joint] = head + along * max(float(np.percentile(reach @ along, 95)), 0.0)
+        return out
+
+
+SAMPLES = 600  # vertices that take part in the search
+FORGIVEN = 0.05  # points further than this share of the body's size from their mirror image count as this far
+ALMOST_AS_GOOD = 0.004  # planes whose errors differ by less are told apart by how well they split the joints
+NAMES_WORTH = 0.015  # a plane that agrees with the names may be worse by this much
+PAIR_REACH = 0.25  # partners may be this far from each other's mirror image: rest poses are not always symmetric
+
+
+def symmetry_plane(body: RestGeometry) -> tuple[Float[np.ndarray, " 3"], Float[np.ndarray, " 3"], float]:
+    """Normal and a point of the vertical plane that best mirrors the body onto itself, and the mean error / size."""
+    points = _sample(body)
+    tree = cKDTree(points)
+    named = _lateral_by_names(body)
+    coarse = [_try_plane(points, tree, angle, body.size) for angle in np.radians(np.arange(0, 180, 5))]
+    best = min(error for error, _, _ in coarse)
+    chosen = [plane for plane in coarse if plane[0] <= best + ALMOST_AS_GOOD]
+    if named is not None:
+        agreeing = [plane for plane in coarse if plane[0] <= best + NAMES_WORTH and abs(plane[1] @ named) > 0.95]
+        chosen = [min(agreeing, key=lambda plane: plane[0])] if agreeing else chosen
+    # A person is nearly flat: mirrored front to back, the joints hardly move. The true plane parts them.
+    split = lambda plane: np.abs((body.joints - plane[2]) @ plane[1]).mean()  # noqa: E731
+    _, normal, centre = max(chosen, key=split)
+    around = np.arctan2(normal[2], normal[0])
+    for width in (4.0, 1.0, 0.25):
+        fine = [_try_plane(points, tree, around + np.radians(width * k), body.size) for k in (-1, -0.5, 0, 0.5, 1)]
+        error, normal, centre = min(fine, key=lambda plane: plane[0])
+        around = np.arctan2(normal[2], normal[0])
+    return normal, centre, error
+
+
+def mirror_partners(body: RestGeometry) -> Int[np.ndarray, " joint"]:
+    """Each joint's partner when z is mirrored, itself where it has none. The tree is matched from the root down."""
+    partner = np.arange(len(body.parents))
+    waiting = [(0, 0)]
+    while waiting:
+        one, other = waiting.pop()
+        partner[one], partner[other] = other, one
+        waiting += _match(body, body.children(one), body.children(other), same=one == other)
+    return partner
+
+
+def _match(body: RestGeometry, ones: list[int], others: list[int], same: bool) -> list[tuple[int, int]]:
+    """Pair the children of two mirrored joints (or of one joint on the plane) by what each carries, nearest first."""
+    pairs = sorted((_mirror_distance(body, a, b), a, b) for i, a in enumerate(ones) for b in (ones[i:] if same else others))
+    out, used = [], set()
+    for distance, a, b in pairs:
+        if a in used or b in used or (a != b and distance > PAIR_REACH * body.size):
+            continue
+        used |= {a, b}
+        out.append((a, b))
+    if not same:  # what has no partner inside a limb still has a subtree to walk through
+        return out
+    return out + [(a, a) for a in ones if a not in used]
+
+
+def _mirror_distance(body: RestGeometry, a: int, b: int) -> float:
+    """How far a and its limb are from being the mirror image of b and its limb."""
+    flip = np.array([1.0, 1.0, -1.0])
+    heads = np.linalg.norm(body.joints[a] * flip - body.joints[b])
+    limbs = np.linalg.norm(body.joints[body.subtree[a]].mean(0) * flip - body.joints[body.subtree[b]].mean(0))
+    sizes = abs(len(body.subtree[a]) - len(body.subtree[b]))
+    return float(heads + limbs) / 2 + 0.01 * body.size * sizes
+
+
+def _sample(body: RestGeometry) -> Float[np.ndarray, "point 3"]:
+    """Joints, and about equally many vertices from each joint's flesh: a sword in one hand must not tilt the plane."""
+    each = max(4, SAMPLES // len(body.joints))
+    own = [np.flatnonzero(body.owner == joint) for joint in range(len(body.joints))]
+    chosen = [vertices[:: max(1, len(vertices) // each)] for vertices in own]
+    return np.concatenate((body.vertices[np.concatenate(chosen)], np.repeat(body.joints, max(1, each // 4), 0)))
+
+
+def _try_plane(points: np.ndarray, tree: cKDTree, angle: float, size: float) -> tuple[float, np.ndarray, np.ndarray]:
+    """Error, normal and centre of the best plane with this direction; its offset follows from the matched points."""
+    normal = np.array([np.cos(angle), 0.0, np.sin(angle)])
+    offset = (points @ normal).mean()
+    distance = np.zeros(len(points))
+    for _ in range(3):
+        image = points - 2 * np.outer(points @ normal - offset, normal)
+        distance, nearest = tree.query(image)
+        offset = float(np.median((points @ normal + points[nearest] @ normal) / 2))
+    return float(np.minimum(distance / size, FORGIVEN).mean()), normal, normal * offset
+
+
+def _lateral_by_names(body: RestGeometry) -> Float[np.ndarray, " 3"] | None:
+    """The horizontal direction from bones called left to bones called right, if names agree on one."""
+    sides = np.array([side_of(name) or "" for name in body.names])
+    if (sides == "L").sum() < 2 or (sides == "R").sum() < 2:
+        return None
+    across = (body.joints[sides == "R"].mean(0) - body.joints[sides == "L"].mean(0)) * [1, 0, 1]
+    length = np.linalg.norm(across)
+    return across / length if length > 0.01 * body.size else None

@@ -1,0 +1,126 @@
+"""Commands on physics."""
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import tyro
+
+from akd.cli.console import AsJson, Facing, Height, console, print_json, watched
+from akd.errors import AkdError
+
+if TYPE_CHECKING:
+    from akd.motion import Motion
+    from akd.physics.track import TrackResult
+    from akd.physics.track_settings import TrackSettings
+    from akd.rig import Rig
+
+
+def track(
+    clip: Annotated[str, tyro.conf.Positional],
+    /,
+    *,
+    out: Path | None = None,
+    recipe: Literal["default", "paper"] = "default",
+    upright: Literal["auto", "on", "off"] = "auto",
+    substeps: int | None = None,
+    fps: float = 30.0,
+    film: bool = True,
+    force: bool = False,
+    as_json: AsJson = False,
+    forward: Facing = None,
+    height: Height = None,
+) -> None:
+    """Put a motion on the ground by physics: simulate the character so that it follows the clip on its own feet.
+
+    The clip is mended first (put on the ground, given the travel its feet imply, standing feet held in place), then
+    controls are found with which a body of rigid bones under gravity does the same. Writes a folder: animated.glb (your
+    file plus the simulated clip), side-by-side.mp4 and sheet.png (target and simulation), metrics.json, motion.npz,
+    controls.npz (controls and torques), body.xml (the body for MuJoCo, the target as keyframes).
+
+    Examples:
+        akd track fox.glb#Walk
+        akd track runs/fox-walking --out runs/fox-grounded
+        akd track motion.npz --recipe paper
+
+    Args:
+        clip: One clip of a rigged file, FILE#CLIP; a run's folder; or a motion.npz beside its rig.glb.
+        out: The folder to write to; by default named after the clip, under runs/.
+        recipe: default holds feet and looks ahead; paper optimises the whole clip with controls at every substep.
+        upright: A virtual torque that keeps the body upright: never, always, or (auto) only if it falls without.
+        substeps: Steps of the simulation per frame; more are slower and stiffer.
+        fps: Frames per second at which a file's clip is sampled.
+        film: Also make the pictures; --no-film is quicker.
+        force: Write into a folder that exists.
+    """
+    from akd.physics.track import track as simulate
+    from akd.pipeline.track import comparison, numbers, write_result
+
+    rig, motion, name, from_file = _motion(clip, fps, forward, height)
+    folder = out or Path("runs") / f"{name}-tracked"
+    if folder.exists() and not force:
+        raise AkdError(f"{folder} exists already: choose another name with --out, or add --force to write into it.")
+    result = simulate(rig, motion, _settings(recipe, upright, substeps), from_file=from_file, watch=_tracking(as_json))
+    paths = write_result(rig, result, folder, name="tracked", film=film, force=force, watch=_filming(as_json))
+    if as_json:
+        print_json(numbers(result))
+        return
+    screen = console()
+    for note in result.notes:
+        screen.print(f"· {note}")
+    screen.print(_table(name, comparison(result), result))
+    for path in paths:
+        screen.print(f"Wrote {path}")
+
+
+def _motion(text: str, fps: float, forward: str | None, height: float | None) -> "tuple[Rig, Motion, str, bool]":
+    """Rig, motion, a name for it, and whether an artist's file is where it comes from."""
+    from akd.assets import load_rig
+    from akd.cli.characters import _read_clip, _rig_and_clips
+    from akd.files.motion_npz import read_motion
+
+    path = Path(text)
+    if path.is_dir() or path.suffix == ".npz":
+        folder = path if path.is_dir() else path.parent
+        if not (folder / "rig.glb").is_file():
+            raise AkdError(f"{folder} has no rig.glb, so it is not a run: give its folder, or a clip as FILE#CLIP.")
+        rig = load_rig(folder / "rig.glb", forward=forward, height=height)
+        source = path / "motion.npz" if path.is_dir() else path
+        return rig, read_motion(source, rig.skeleton), folder.resolve().name, False
+    rig, names = _rig_and_clips(text, forward, height)
+    if len(names) != 1:
+        raise AkdError(f"{text} has several clips; name one, as in {text}#{names[0].split('|')[-1]}.")
+    return rig, _read_clip(rig, names[0], fps).motion, f"{rig.name}-{names[0].split('|')[-1]}", True
+
+
+def _settings(recipe: str, upright: str, substeps: int | None) -> "TrackSettings":
+    from dataclasses import replace
+
+    from akd.physics.track import CRUTCH
+    from akd.physics.track_settings import RECIPES
+
+    settings = RECIPES[recipe]
+    physics = settings.physics if substeps is None else replace(settings.physics, substeps=substeps)
+    if upright != "auto":
+        physics = replace(physics, upright=CRUTCH if upright == "on" else 0.0)
+    return replace(settings, physics=physics, crutch=settings.crutch and upright == "auto")
+
+
+def _table(name: str, rows: list[tuple[str, str, str, str]], result: "TrackResult"):
+    from rich.table import Table
+
+    error = f"{result.tracking_error:.3f} ℓ and {math.degrees(result.turn_error):.0f}° from the target"
+    table = Table("metric", "given", "target", "simulated", title=f"{name}: {error}, {result.seconds:.0f} s")
+    for row in rows:
+        table.add_row(*row)
+    table.add_row("upright impulse", "", "", f"{result.upright_impulse:.3g}")
+    table.add_row("mechanical work [m g ℓ]", "", "", f"{result.work:.3g}")
+    return table
+
+
+def _tracking(quiet: bool):
+    return lambda steps, count: watched(steps, count, "tracking", quiet=quiet)
+
+
+def _filming(quiet: bool):
+    return lambda frames, count: watched(frames, count, "filming", quiet=quiet)

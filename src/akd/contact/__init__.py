@@ -1,0 +1,1 @@
+"""Feet and ground: foot traces, stance, foot locking, clearance, balance, flight, and preparing a motion for physics."""

@@ -1,0 +1,98 @@
+"""What a tracked motion leaves on disk: animation, film and sheet beside the target, numbers, controls, a body for MuJoCo."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from akd.assets import save_animation
+from akd.files.motion_npz import write_motion
+from akd.files.video import contact_sheet, write_picture, write_video
+from akd.measure.evaluation import as_text
+from akd.motion import Motion
+from akd.physics.mjcf import to_mjcf
+from akd.physics.track import TrackResult
+from akd.render.preview import PreviewSettings, preview_frames
+from akd.rig import Rig
+
+COMPARED = {
+    "penetration_max": "deepest penetration [ℓ]", "penetration_mean": "mean penetration [ℓ]", "float_height": "float [ℓ]",
+    "skating_ratio": "skating ratio", "slide": "slide [ℓ/frame]", "contact_share": "share of feet in contact",
+    "jerk": "jerk [ℓ/s³]", "motion_amount": "amount of motion [ℓ/s]", "travel": "travel [ℓ/s]", "gait": "gait",
+}  # fmt: skip
+SHEET_FRAMES = 8
+FILMED = PreviewSettings(width=480, height=400)
+Watch = Callable[[Iterable[Tensor], int], Iterable[Tensor]]
+
+
+def comparison(result: TrackResult) -> list[tuple[str, str, str, str]]:
+    """Metric, and its value in the given motion, in the mended target and in the simulated motion."""
+    given, target, simulated = result.source_metrics, result.target_metrics, result.metrics
+    return [
+        (title, as_text(getattr(given, name)), as_text(getattr(target, name)), as_text(getattr(simulated, name)))
+        for name, title in COMPARED.items()
+    ]
+
+
+def numbers(result: TrackResult) -> dict[str, object]:
+    """Everything measured, ready for JSON."""
+    return {
+        "tracking_error": result.tracking_error, "turn_error": result.turn_error, "coordinate_error": result.coordinate_error,
+        "upright_impulse": result.upright_impulse, "work": result.work, "seconds": result.seconds,
+        "iterations": len(result.losses), "loss": float(result.losses.min()), "notes": list(result.notes),
+        "given": result.source_metrics.as_dict(), "target": result.target_metrics.as_dict(),
+        "simulated": result.metrics.as_dict(),
+    }  # fmt: skip
+
+
+def side_by_side(rig: Rig, result: TrackResult, settings: PreviewSettings = FILMED) -> Iterator[Float[Tensor, "height width 3"]]:
+    """The target on the left, the simulated motion on the right."""
+    films = (preview_frames(rig, motion, settings) for motion in (result.target.motion, result.motion))
+    for pair in zip(*films, strict=True):
+        yield torch.cat(pair, 1)
+
+
+def sheet(rig: Rig, result: TrackResult) -> Float[Tensor, "height width 3"]:
+    """Two rows of a few moments: the target above, the simulated motion below."""
+    rows = [torch.stack(list(preview_frames(rig, _moments(m), FILMED))) for m in (result.target.motion, result.motion)]
+    return contact_sheet(torch.cat(rows), columns=len(rows[0]))
+
+
+def write_result(
+    rig: Rig, result: TrackResult, folder: Path, *, name: str, film: bool = True, force: bool = False,
+    watch: Watch = lambda frames, count: frames,
+) -> list[Path]:  # fmt: skip
+    """Write everything into a folder; returns the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = {key: folder / key for key in ("animated.glb", "motion.npz", "controls.npz", "metrics.json", "body.xml")}
+    save_animation(rig, result.motion, paths["animated.glb"], name=name, fps=result.motion.fps, force=force)
+    write_motion(paths["motion.npz"], rig.skeleton, result.motion)
+    write_controls(paths["controls.npz"], result)
+    paths["metrics.json"].write_text(json.dumps(numbers(result), indent=2) + "\n")
+    paths["body.xml"].write_text(to_mjcf(rig, result.body, result.physics, result.controls_fps, result.target.motion))
+    if film:
+        paths |= {"sheet.png": folder / "sheet.png", "side-by-side.mp4": folder / "side-by-side.mp4"}
+        write_picture(paths["sheet.png"], sheet(rig, result))
+        frames = watch(side_by_side(rig, result), result.motion.frame_count)
+        write_video(paths["side-by-side.mp4"], frames, result.motion.fps)
+    return list(paths.values())
+
+
+def write_controls(path: Path, result: TrackResult) -> None:
+    """Controls, torques and the start of the simulation, with the names of the links and the constants they need."""
+    start = {f"start_{key}": value.numpy() for key, value in vars(result.start).items()}
+    np.savez_compressed(
+        path, links=np.array(result.body.names), fps=result.controls_fps, substeps=result.physics.substeps,
+        stiffness=result.physics.stiffness, damping=result.physics.damping, controls=result.controls,
+        torques=result.torques, upright=result.upright, losses=result.losses, **start,
+    )  # fmt: skip
+
+
+def _moments(motion: Motion) -> Motion:
+    """As many frames as a sheet shows, evenly spread."""
+    chosen = torch.linspace(0, motion.frame_count - 1, min(SHEET_FRAMES, motion.frame_count)).round().long()
+    return Motion(motion.pose[chosen], motion.fps * len(chosen) / motion.frame_count)

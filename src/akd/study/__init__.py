@@ -1,1 +1,0 @@
-"""Experiments: small, seeded, resumable, every row on disk as soon as it is known."""

@@ -1,0 +1,1 @@
+"""Everything that trains: films, the video model, the pose space."""

@@ -1,0 +1,236 @@
+"""All that a body does, as single poses: gaits and actions at random instants, free reaching and looking, and what lies between.
+
+Everything is said as a choreography and performed by the puppeteer, so legs fold as they are built and feet are where
+they should be, also half way from a gallop to sitting down.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from jaxtyping import Float
+from scipy.spatial.transform import Rotation
+
+from akd.character.kinematics import Vectors
+from akd.character.limb_model import LimbModel, limb_model
+from akd.creatures.action import ActionParameters, still
+from akd.creatures.actions import ACTIONS
+from akd.creatures.carriage import choreography, hanging, spread
+from akd.creatures.footing import walking_feet
+from akd.creatures.gaits import actions_for, gaits_for
+from akd.creatures.perform import LOW_STEP, REACH, Choreography, FootTargets, perform
+from akd.creatures.upright_actions import relaxed_arms
+from akd.gait.stride import choose_parameters
+from akd.gait.table import GAITS
+from akd.rig import Rig
+from akd.skeleton import Pose
+
+GAIT_CLIPS, ACTION_CLIPS, FREE_FRAMES = 4, 4, 10
+"""How many gaits and actions of an individual are drawn, and how many free poses."""
+GAIT_FRAMES, ACTION_FRAMES = 5, 4
+"""Poses taken of each."""
+BETWEEN = 0.25
+"""Share of the poses that are moved part of the way to another one: transitions."""
+RESTLESS = 0.6
+"""Share of the poses of gaits and actions in which head, tail and arms do something of their own, too."""
+
+
+def draw_poses(rig: Rig, rng: np.random.Generator) -> Pose:
+    """About fifty poses of an individual, a batch."""
+    body = limb_model(rig)
+    gaits, actions = gaits_for(rig), actions_for(rig)
+    chosen = [_gait(body, str(name), rng) for name in rng.choice(gaits, GAIT_CLIPS)] if gaits else []
+    chosen += [_action(body, str(name), rng) for name in rng.choice(actions, ACTION_CLIPS)] if actions else []
+    busy = [_restless(body, part, rng, RESTLESS) for part in chosen]
+    every = _joined([*busy, _restless(body, _free_stand(body, FREE_FRAMES, rng), rng, 1.0)])
+    count = len(every.yaw)
+    weight = np.where(rng.random(count) < BETWEEN, rng.uniform(0.2, 0.8, count), 0.0)
+    mixed = _blended(every, _taken(every, rng.permutation(count)), weight)
+    return perform(body, _within_reach(body, mixed), 30.0).pose
+
+
+def _gait(body: LimbModel, name: str, rng: np.random.Generator) -> Choreography:
+    """A few instants of a stride, on the spot: how far a body has come is no part of a pose."""
+    gait, seed = GAITS[name], int(rng.integers(1 << 30))
+    turn = float(rng.normal(0, 0.3))
+    stride = choose_parameters(body, gait, seed=seed, speed=None, length=None, duty=None, turn=turn, style=None)
+    time = stride.period * rng.random(GAIT_FRAMES)
+    return choreography(body, stride, walking_feet(body, stride, time), time)
+
+
+def _action(body: LimbModel, name: str, rng: np.random.Generator) -> Choreography:
+    u = 0.05 + 0.9 * rng.random(ACTION_FRAMES)
+    return ACTIONS[name].play(body, ActionParameters(u, float(rng.uniform(0.7, 1.2)), float(rng.choice((-1.0, 1.0)))))
+
+
+def _free_stand(body: LimbModel, count: int, rng: np.random.Generator) -> Choreography:
+    """Standing somehow: leaning, half crouched, a foot lifted or put aside."""
+    cue = ActionParameters(np.linspace(0, 1, count))
+    quiet = still(body, cue)
+    folds = min((1 - foot.leg.shortest / foot.leg.longest for foot in body.feet), default=0.0)
+    low = -min(0.45, 0.8 * folds) * rng.random(count) ** 2
+    shift = rng.normal(0, 1, (count, 3)) * (0.08, 0.0, 0.05) + low[:, None] * (0.0, 1.0, 0.0)
+    lean = rng.normal(0, 1, (count, 3)) * (0.08, 0.12, 0.18 if len(body.feet) == 2 else 0.1)
+    arms = relaxed_arms(body, cue)
+    return replace(quiet, shift=shift, lean=lean, footing=_free_feet(body, quiet.footing, rng), arms=arms, gaze=0.4)
+
+
+def _free_feet(body: LimbModel, standing: FootTargets, rng: np.random.Generator) -> FootTargets:
+    """Feet put down here and there; now and then one is lifted."""
+    count, feet = standing.yaw.shape
+    away = rng.normal(0, 1, (count, feet, 3)) * (0.1, 0.0, 0.04)
+    lifted = (rng.random((count, feet)) < 0.35 / max(feet / 2, 1)) * rng.random((count, feet))
+    raised = lifted[..., None] * (rng.uniform(-0.5, 0.9, (count, feet, 1)) * (1.0, 0, 0) + (0.0, 0.6, 0.0))
+    sprawl = np.array([foot.leg.sprawls for foot in body.feet], float)
+    return FootTargets(
+        standing.place + away + raised, standing.yaw + rng.normal(0, 0.12, (count, feet)),
+        -1.2 * lifted * (1 - sprawl) * rng.uniform(-0.1, 1.0, (count, feet)),
+    )  # fmt: skip
+
+
+def _restless(body: LimbModel, part: Choreography, rng: np.random.Generator, share: float) -> Choreography:
+    """Head, back, tails, wings and arms do something of their own in a share of the frames; ears and jaws a little always."""
+    count = len(part.yaw)
+    active = (rng.random((count, 1)) < share).astype(float)
+
+    def bend(chain: tuple[int, ...], size: tuple[float, float, float]) -> dict[int, Vectors]:
+        """One bend over the whole chain, and a little of their own at its joints."""
+        whole = spread(chain, active * rng.normal(0, 1, (count, 3)) * size)
+        return {joint: vector + active * rng.normal(0, 0.15, (count, 3)) * size / len(chain) for joint, vector in whole.items()}
+
+    added = bend(body.spine, (0.12, 0.18, 0.18)) | bend(body.neck, (0.12, 0.45, 0.35))
+    for tail in body.tails:
+        added |= bend(tail, (0.0, 0.7, 0.45))
+    added |= _wings(body, active, rng) | _little_things(body, count, rng)
+    if not body.is_humanoid:
+        for arm in body.arms:
+            added |= bend((arm.upper,), (0.1, 0.15, 0.3)) | (bend((arm.fore,), (0, 0, 0.3)) if arm.fore is not None else {})
+    bends = {joint: part.bends.get(joint, 0.0) + vector for joint, vector in added.items()}
+    return replace(part, bends=part.bends | bends, arms=_free_arms(body, part, active[:, 0], rng))
+
+
+def _free_arms(
+    body: LimbModel, part: Choreography, active: Float[np.ndarray, " frame"], rng: np.random.Generator
+) -> dict[int, tuple[Vectors, Vectors]]:
+    """Arms of people reach for something, each with its own chance, as far as shoulders and elbows allow."""
+    if not body.is_humanoid:
+        return part.arms
+    out, count = {}, len(active)
+    together = rng.random((3, count))
+    for number, arm in enumerate(body.arms):
+        throw = np.where(rng.random(count) < 0.3, together, rng.random((3, count)))
+        forward, elbow, away = -0.7 + 3.1 * throw[0] ** 1.5, 2.2 * throw[1] ** 1.5, 0.05 + 1.3 * throw[2] ** 2
+        free = hanging(arm.side, forward, elbow, away)
+        used = (active * (rng.random(count) < 0.6))[:, None]
+        resting = part.arms.get(number) or hanging(arm.side, 0 * forward, 0.15 + 0 * forward)
+        out[number] = (_direction(resting[0], free[0], used), _direction(resting[1], free[1], used))
+    return out
+
+
+def _wings(body: LimbModel, active: np.ndarray, rng: np.random.Generator) -> dict[int, Vectors]:
+    """Wings beat together, mostly."""
+    out: dict[int, Vectors] = {}
+    count = len(active)
+    beat, sweep = rng.normal(0, 0.5, count), rng.normal(0, 0.25, count)
+    for wing in body.wings:
+        side = float(np.sign(body.skeleton.positions[wing[-1], 2])) or 1.0
+        own = rng.normal(0, 0.1, (2, count))
+        for rank, joint in enumerate(wing):
+            part = (0.8 if rank == 0 else 0.4) / (1 + 0.3 * rank)
+            flap = np.stack((-side * (beat + own[0]), side * (sweep + own[1]), 0 * beat), -1)
+            out[joint] = active * part * flap
+    return out
+
+
+def _little_things(body: LimbModel, count: int, rng: np.random.Generator) -> dict[int, Vectors]:
+    """Whatever hangs on the body besides (ears, jaws, fingers) moves a little, left and right mostly alike."""
+    skeleton = body.skeleton
+    known = {0, *body.spine, *body.neck, *(j for chain in (*body.tails, *body.wings) for j in chain)}
+    known |= {joint for limb in skeleton.limbs if limb.kind == "leg" for joint in limb.joints}
+    known |= {joint for arm in body.arms for joint in (arm.upper, arm.fore) if joint is not None}
+    out: dict[int, Vectors] = {}
+    for joint in range(skeleton.joint_count):
+        partner = int(skeleton.mirror[joint])
+        own = rng.normal(0, 0.08, (count, 3))
+        if joint not in known:
+            out[joint] = own if partner >= joint else 0.3 * own + out[partner] * (-1.0, -1.0, 1.0)
+    return out
+
+
+def _within_reach(body: LimbModel, part: Choreography) -> Choreography:
+    """Each pose as low as its own feet need. The puppeteer lowers a clip as a whole, and these poses are no clip."""
+    rest = body.skeleton.positions
+    leaning = Rotation.from_rotvec(part.lean).as_matrix()
+    low = np.zeros(len(part.yaw))
+    for number, foot in enumerate(body.feet):
+        hip = rest[0] + part.shift + leaning @ (rest[foot.leg.hip] - rest[0])
+        target = part.footing.place[:, number] + (rest[foot.leg.foot] - foot.centre) * (len(foot.leg.chain) > 1)
+        away = target - hip
+        height = np.sqrt(np.maximum((REACH * foot.leg.longest) ** 2 - np.square(away[:, [0, 2]]).sum(-1), 0.0))
+        low = np.maximum(low, np.where(part.footing.place[:, number, 1] < LOW_STEP, -away[:, 1] - height, 0.0))
+    return replace(part, shift=part.shift - low[:, None] * (0.0, 1.0, 0.0))
+
+
+def _direction(one: Vectors, other: Vectors, weight: np.ndarray) -> Vectors:
+    mixed = (1 - weight) * one + weight * other
+    return mixed / np.maximum(np.linalg.norm(mixed, axis=-1, keepdims=True), 1e-6)
+
+
+def _joined(parts: list[Choreography]) -> Choreography:
+    """One after the other, each brought back to where the body stands at rest, facing ahead."""
+    counts = [len(part.yaw) for part in parts]
+    joints = sorted({joint for part in parts for joint in part.bends})
+    arms = sorted({arm for part in parts for arm in part.arms})
+    here = [_at_home(part) for part in parts]
+    bends = {
+        joint: np.concatenate([part.bends.get(joint, np.zeros((n, 3))) for part, n in zip(here, counts, strict=True)])
+        for joint in joints
+    }
+    known = {arm: next(part.arms[arm] for part in here if arm in part.arms) for arm in arms}
+    reached = {
+        arm: tuple(
+            np.concatenate([
+                part.arms[arm][k] if arm in part.arms else np.repeat(known[arm][k][:1], n, 0)
+                for part, n in zip(here, counts, strict=True)
+            ]) for k in (0, 1)
+        ) for arm in arms
+    }  # fmt: skip
+    footing = FootTargets(*(np.concatenate([getattr(part.footing, name) for part in here]) for name in ("place", "yaw", "pitch")))
+    shift, yaw, lean = (np.concatenate([getattr(part, name) for part in here]) for name in ("shift", "yaw", "lean"))
+    gaze = float(np.mean([part.gaze for part in here]))
+    return Choreography(shift, yaw, lean, footing, bends, {arm: (a, b) for arm, (a, b) in reached.items()}, gaze)
+
+
+def _at_home(part: Choreography) -> Choreography:
+    """The choreography with its travel taken out, frame by frame; the feet come along."""
+    travel = part.shift * (1.0, 0.0, 1.0)
+    cos, sin = np.cos(-part.yaw), np.sin(-part.yaw)
+    zero = np.zeros_like(cos)
+    back = np.stack((cos, zero, sin, zero, zero + 1, zero, -sin, zero, cos), -1).reshape(-1, 3, 3)
+    place = (part.footing.place - travel[:, None]) @ np.swapaxes(back, 1, 2)
+    footing = FootTargets(place, part.footing.yaw - part.yaw[:, None], part.footing.pitch)
+    return replace(part, shift=part.shift * (0.0, 1.0, 0.0), yaw=zero, footing=footing)
+
+
+def _taken(part: Choreography, index: np.ndarray) -> Choreography:
+    footing = FootTargets(*(getattr(part.footing, name)[index] for name in ("place", "yaw", "pitch")))
+    bends = {joint: vector[index] for joint, vector in part.bends.items()}
+    arms = {arm: (a[index], b[index]) for arm, (a, b) in part.arms.items()}
+    return replace(
+        part, shift=part.shift[index], yaw=part.yaw[index], lean=part.lean[index], footing=footing, bends=bends, arms=arms
+    )
+
+
+def _blended(one: Choreography, other: Choreography, weight: Float[np.ndarray, " frame"]) -> Choreography:
+    """Part of the way from one to the other."""
+
+    def mixed(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return a + weight.reshape(-1, *[1] * (a.ndim - 1)) * (b - a)
+
+    footing = FootTargets(*(mixed(getattr(one.footing, name), getattr(other.footing, name)) for name in ("place", "yaw", "pitch")))
+    arms = {
+        arm: (_direction(a, other.arms[arm][0], weight[:, None]), _direction(b, other.arms[arm][1], weight[:, None]))
+        for arm, (a, b) in one.arms.items()
+    }
+    bends = {joint: mixed(vector, other.bends[joint]) for joint, vector in one.bends.items()}
+    shift, lean = mixed(one.shift, other.shift), mixed(one.lean, other.lean)
+    return replace(one, shift=shift, lean=lean, footing=footing, bends=bends, arms=arms)

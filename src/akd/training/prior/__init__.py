@@ -1,0 +1,1 @@
+"""Training of the embedded video prior, from filmed clips to a diffusers folder."""

@@ -1,0 +1,80 @@
+"""The words of the embedded prior: captions for its training, and a tokenizer that knows those words.
+
+Nouns it was never shown are taught to mean nothing in particular: a share of the captions calls the creature "animal", or by a
+noun that belongs to no creature of the training. So an unknown noun with a known verb still gives the verb.
+"""
+
+import string
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from akd.creatures.captions import FINISHES, PLACES, SHOTS, VERBS, captions, describe, gerund, negative
+from akd.creatures.words import NEAREST, SYNONYMS
+from akd.training.held_out import TRAINING_PLANS
+from akd.training.prior.clips import ClipLabel
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+VAGUE = ("animal", "creature", "character", "figure")
+ELSEWHERE = {"gallop": ("run", 0.4), "bound": ("hop", 0.3), "tripod": ("walk", 0.3), "tetrapod": ("walk", 0.3)}
+"""What people call a gait who do not know its name, and how often a caption does."""
+UNCONDITIONAL = 0.12
+"""Share of captions that say nothing, so that guidance has something to lead away from."""
+
+
+def clip_caption(label: ClipLabel, rng: np.random.Generator) -> str:
+    """A random true sentence about a clip."""
+    if rng.random() < UNCONDITIONAL:
+        return ""
+    plain, share = ELSEWHERE.get(label.motion, ("", 0.0))
+    action = plain if rng.random() < share else label.motion
+    noun = _noun(label.plan, rng)
+    form = rng.random()
+    if label.motion == "idle" and form < 0.3:
+        return negative(noun)
+    return describe(noun, action) if form < 0.4 else captions(noun, action, rng, 1)[0]
+
+
+def _noun(plan: str, rng: np.random.Generator) -> str:
+    which = rng.random()
+    if which < 0.15:
+        return str(rng.choice(VAGUE))
+    if which < 0.25:
+        return str(rng.choice(_untaught_nouns()))
+    return plan if which < 0.65 else str(rng.choice([word for word, meaning in SYNONYMS.items() if meaning == plan]))
+
+
+def _untaught_nouns() -> list[str]:
+    return sorted(word for word, plan in {**NEAREST, **SYNONYMS}.items() if plan not in TRAINING_PLANS or word in NEAREST)
+
+
+def vocabulary() -> list[str]:
+    """Every word that captions can contain, in a fixed order."""
+    phrases = [*PLACES, *SHOTS, *FINISHES, *SYNONYMS, *NEAREST, *VAGUE]
+    for verb in VERBS.values():
+        phrases += [*verb.say, *verb.hear, *verb.manners, *(gerund(phrase) for phrase in (*verb.say, *verb.hear))]
+    for action in VERBS:
+        phrases += [describe("animal", action), negative("animal")]
+        for seed in range(100):
+            phrases += captions("animal", action, np.random.default_rng(seed), 4)
+    words = {word.strip(string.punctuation).lower() for phrase in phrases for word in phrase.split()}
+    return sorted(word for word in words if word)
+
+
+def caption_tokenizer() -> "PreTrainedTokenizerFast":
+    """Whole words where known, letters where not; punctuation apart, capitals small."""
+    from tokenizers import Tokenizer, normalizers, pre_tokenizers, processors
+    from tokenizers.models import Unigram
+    from transformers import PreTrainedTokenizerFast
+
+    special = [("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0)]
+    words = [("▁" + word, -1.0) for word in vocabulary() if len(word) > 1]
+    words += [("▁" + letter, -5.0) for letter in string.ascii_lowercase] + [(mark, -1.0) for mark in ".,"]
+    letters = [(mark, -10.0) for mark in ("▁", *string.ascii_lowercase, *string.digits, *"-'")]
+    core = Tokenizer(Unigram([*special, *words, *letters], unk_id=2))
+    core.normalizer = normalizers.Lowercase()
+    core.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
+    core.post_processor = processors.TemplateProcessing(single=["$A", "</s>"], special_tokens=[("</s>", 1)])
+    return PreTrainedTokenizerFast(tokenizer_object=core, pad_token="<pad>", eos_token="</s>", unk_token="<unk>")

@@ -1,0 +1,166 @@
+"""A good encoder before any training: the best linear code of the clips, written into CogVideoX's encoder in closed form.
+
+From random weights, an hour on one core does not reach what linear algebra gives at once. All nonlinear branches are
+silenced, save one that remembers the previous instant; what remains is a chain of linear steps. Each is found by
+reduced-rank regression: of all maps to so few channels, the one from which the pixels of its cell can be told best.
+
+Two tricks let normalisation and SiLU pass signals unbent: SiLU is straight far to the right, so signals are lifted by
+``LIFT`` and lowered again; and constant channels of size ``ANCHOR`` in each group make its size the same for all clips.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from akd.training.prior.cache import ClipCache, to_network
+from akd.training.prior.networks import CELL_FRAMES, Vae
+
+OPPONENT = torch.tensor([[1 / 3, 1 / 3, 1 / 3], [1.0, -0.5, -0.5], [0.0, 0.9, -0.9]])
+"""Brightness, red against the rest, green against blue: colour counts more, because limbs are coloured and the ground is not."""
+LIFT = 8.0
+ANCHOR = 30.0
+ROWS = 30_000
+"""Most samples for each regression."""
+POSTERIOR_SPREAD = 0.05
+"""Standard deviation that the encoder claims for its latents, whose own is 1."""
+
+
+@torch.no_grad()
+def start_encoder(vae: Vae, clips: ClipCache, count: int = 48) -> None:
+    """Set the encoder's weights from clips."""
+    encoder = vae.encoder
+    videos = torch.cat([to_network(clips.video(i)[None]) for i in torch.linspace(0, len(clips) - 1, count).long().tolist()])
+    for block in (*encoder.down_blocks, encoder.mid_block):
+        for resnet in block.resnets:
+            _silence(resnet)
+    _split_colors_and_instants(encoder.conv_in.conv)
+    _remember_previous(encoder.down_blocks[1].resnets[0])
+    for level, block in enumerate(encoder.down_blocks[:3]):
+        conv = block.downsamplers[0].conv
+        inputs = _inputs_of(vae, conv, videos, lambda x: _patches_2d(x, 2))
+        codes, offset, scale = _best_code(inputs, _cells(videos, CELL_FRAMES, 2 ** (level + 1)), conv.out_channels)
+        conv.weight.copy_((codes / scale).T.reshape(conv.weight.shape))
+        conv.bias.copy_(-offset / scale)
+    _anchor(encoder.down_blocks[3].resnets[0], encoder.norm_out)
+    _last_layer(vae, videos)
+
+
+def _silence(resnet: Any) -> None:
+    """Only the shortcut remains: channels stay, new ones are empty."""
+    resnet.conv2.conv.weight.zero_()
+    resnet.conv2.conv.bias.zero_()
+    if resnet.in_channels != resnet.out_channels:
+        nn.init.dirac_(resnet.conv_shortcut.weight)
+        resnet.conv_shortcut.bias.zero_()
+
+
+def _split_colors_and_instants(conv: Any) -> None:
+    """Three colours now, three colours one frame ago, brightness and redness two frames ago."""
+    conv.weight.zero_()
+    conv.bias.zero_()
+    for channel, (color, ago) in enumerate([(0, 0), (1, 0), (2, 0), (0, 1), (1, 1), (2, 1), (0, 2), (1, 2)]):
+        conv.weight[channel, :, 2 - ago, 1, 1] = OPPONENT[color]
+
+
+def _remember_previous(resnet: Any) -> None:
+    """The upper half of the channels becomes the lower half one instant ago; pooling over time would lose it."""
+    half = resnet.in_channels
+    for norm in (resnet.norm1, resnet.norm2):
+        norm.weight.fill_(1.0)
+        norm.bias.fill_(LIFT)
+    for conv, ago, first in ((resnet.conv1.conv, 1, 0), (resnet.conv2.conv, 0, half)):
+        conv.weight.zero_()
+        conv.bias.zero_()
+        for channel in range(half):
+            conv.weight[half + channel, first + channel, 2 - ago, 1, 1] = 1.0
+        conv.bias[half:] = -LIFT
+
+
+def _anchor(resnet: Any, norm: nn.GroupNorm) -> None:
+    """Signals in the first half of each group of channels, constants of both signs in the other."""
+    per_group = norm.num_channels // norm.num_groups
+    weight, bias = resnet.conv_shortcut.weight, resnet.conv_shortcut.bias
+    weight.zero_()
+    bias.zero_()
+    norm.weight.fill_(ANCHOR / 2**0.5)
+    norm.bias.fill_(LIFT)
+    signal = 0
+    for channel in range(norm.num_channels):
+        place = channel % per_group
+        if place < per_group // 2:
+            weight[channel, signal] = 1.0
+            signal += 1
+        else:
+            bias[channel] = ANCHOR if place % 2 else -ANCHOR
+            norm.weight[channel] = 0.0
+
+
+def _last_layer(vae: Vae, videos: Tensor) -> None:
+    """From signals of a cell, its neighbours and its past to latents of mean 0 and variance 1 on average.
+
+    Channels keep the root of their natural size: what fills most of the picture outlasts more noise, so the video model goes from
+    coarse to fine, and the last details neither fill its capacity nor the gradient of distillation.
+    """
+    conv = vae.encoder.conv_out.conv
+    inputs = _inputs_of(vae, conv, videos, _patches_3d)
+    channels = conv.out_channels // 2
+    codes, offset, size = _best_code(inputs, _cells(videos, CELL_FRAMES, 8), channels)
+    scale = (size * size.mean()).sqrt()
+    conv.weight.zero_()
+    conv.weight[:channels] = (codes / scale).T.reshape(conv.weight[:channels].shape)
+    conv.bias[:channels] = -offset / scale
+    conv.bias[channels:] = 2 * torch.tensor(POSTERIOR_SPREAD).log()
+
+
+def _inputs_of(
+    vae: Vae, layer: nn.Module, videos: Tensor, patches: Callable[[Tensor], Tensor]
+) -> Float[Tensor, "clip cell row column feature"]:
+    """What a layer sees of every cell but those of the first frame."""
+    clips = []
+    for video in videos:
+        seen: list[Tensor] = []
+        handle = layer.register_forward_pre_hook(lambda _, args, seen=seen: seen.append(patches(args[0])))  # type: ignore[misc]
+        vae.encode(video[None])
+        handle.remove()
+        clips.append(torch.cat(seen)[1:])
+    return torch.stack(clips)
+
+
+def _patches_2d(x: Float[Tensor, "cell channel height width"], stride: int) -> Float[Tensor, "cell row column feature"]:
+    return x.unfold(2, 3, stride).unfold(3, 3, stride).permute(0, 2, 3, 1, 4, 5).flatten(3)
+
+
+def _patches_3d(x: Float[Tensor, "1 channel instant row column"]) -> Float[Tensor, "cell row column feature"]:
+    padded = nn.functional.pad(x[0], (1, 1, 1, 1))
+    return padded.unfold(1, 3, 1).unfold(2, 3, 1).unfold(3, 3, 1).permute(1, 2, 3, 0, 4, 5, 6).flatten(3)
+
+
+def _cells(videos: Tensor, frames: int, side: int) -> Float[Tensor, "clip cell row column pixel"]:
+    """The pixels of each cell, in opponent colours; the first frame is left out, as a cell of its own."""
+    colors = torch.einsum("ok,nkfhw->nofhw", OPPONENT, videos[:, :, 1:])
+    split = colors.unflatten(2, (-1, frames)).unflatten(4, (-1, side)).unflatten(6, (-1, side))
+    return split.permute(0, 2, 4, 6, 1, 3, 5, 7).flatten(4)
+
+
+def _best_code(
+    inputs: Float[Tensor, "clip cell row column feature"], targets: Float[Tensor, "clip cell row column pixel"], rank: int
+) -> tuple[Float[Tensor, "feature rank"], Float[Tensor, " rank"], Float[Tensor, " rank"]]:
+    """Reduced-rank regression: directions, and mean and standard deviation of what they give."""
+    x, y = inputs.flatten(0, 3).double(), targets.flatten(0, 3).double()
+    rows = torch.randperm(len(x), generator=torch.Generator().manual_seed(0))[:ROWS]
+    x, y = x[rows], y[rows]
+    alive = x.std(0) > 1e-6  # constants and silent channels tell nothing
+    mean = x.mean(0)
+    x, y = (x - mean)[:, alive], y - y.mean(0)
+    square = x.T @ x
+    ridge = 1e-5 * square.diagonal().mean() * torch.eye(len(square), dtype=square.dtype)
+    maps = torch.linalg.solve(square + ridge, x.T @ y)
+    told = x @ maps
+    directions = torch.linalg.eigh(told.T @ told)[1].flip(1)[:, :rank]
+    codes = torch.zeros(len(alive), rank, dtype=x.dtype)
+    codes[alive] = maps @ directions
+    scale = (x @ codes[alive]).std(0).clamp(min=1e-8)
+    return codes.float(), (mean @ codes).float(), scale.float()

@@ -1,0 +1,113 @@
+"""From training states to a prior folder, which diffusers itself can load.
+
+The text beside the embedded prior's weights.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file
+
+from akd.errors import AkdError
+from akd.render.film import FilmSettings
+from akd.training.prior.cache import normalise_encoder, read_cache
+from akd.training.prior.encoder_start import start_encoder
+from akd.training.prior.networks import Vae, build_pipeline, build_vae
+
+
+def averaged_weights(state: Path) -> dict[str, torch.Tensor]:
+    """The averaged weights of a training state."""
+    if not state.is_file():
+        raise AkdError(f"There is no training state at {state}: train first with `akd prior train`.")
+    tensors = load_file(state)
+    names = [name.removeprefix("weight.") for name in tensors if name.startswith("weight.")]
+    return {name: tensors["weight." + name] + tensors["average." + name].float() for name in names}
+
+
+def finish_encoder(run: Path, cache: Path) -> Vae:
+    """The encoder that everything after it relies on, made once and kept in the run folder as ``frozen/``.
+
+    It starts in closed form; if it was trained on from there, the averaged weights are taken and the size of latents is set anew.
+    """
+    from diffusers.models.autoencoders.autoencoder_kl_cogvideox import AutoencoderKLCogVideoX
+
+    folder, state = run / "frozen", run / "encoder" / "state.safetensors"
+    if folder.is_dir():
+        return AutoencoderKLCogVideoX.from_pretrained(folder)
+    vae, clips = build_vae(), read_cache(cache)
+    start_encoder(vae, clips)
+    if state.is_file():
+        weights = averaged_weights(state)
+        _put(vae, _below("vae", weights))
+        normalise_encoder(vae, clips)
+    vae.save_pretrained(folder)
+    return vae
+
+
+def assemble(vae_run: Path, video_run: Path, cache: Path) -> Any:
+    """The pipeline of a run, as far as it is trained."""
+    pipe = build_pipeline()
+    pipe.vae.load_state_dict(finish_encoder(vae_run, cache).state_dict())
+    if _decoder(vae_run).is_file():
+        _put(pipe.vae, averaged_weights(_decoder(vae_run)))
+    weights = averaged_weights(video_run / "state.safetensors")
+    for part in ("text_encoder", "transformer"):
+        _put(getattr(pipe, part), _below(part, weights))
+    return pipe
+
+
+def export_prior(vae_run: Path, video_run: Path, cache: Path, folder: Path, facts: str = "") -> None:
+    """Write the prior folder: weights, film settings, model card."""
+    assemble(vae_run, video_run, cache).save_pretrained(folder)
+    FilmSettings.load(cache / "film.json").save(folder / "film.json")
+    (folder / "README.md").write_text(model_card(facts, decoder=_decoder(vae_run).is_file()))
+
+
+def _decoder(vae_run: Path) -> Path:
+    return vae_run / "decoder" / "state.safetensors"
+
+
+def _below(part: str, weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    return {name.removeprefix(part + "."): weight for name, weight in weights.items() if name.startswith(part + ".")}
+
+
+def _put(network: Any, weights: dict[str, torch.Tensor]) -> None:
+    """Load weights of some of a network's layers; a name that is not there is an error."""
+    unknown = network.load_state_dict(weights, strict=False).unexpected_keys
+    if unknown:
+        raise AkdError(f"The training state has weights that the network lacks ({unknown[0]}): it belongs to another version.")
+
+
+def model_card(facts: str, *, decoder: bool) -> str:
+    """The card, with what was measured, and whether samples can be looked at."""
+    samples = "" if decoder else "\nThe decoder of these weights is not trained yet: samples show noise.\n"
+    return f"""---
+license: apache-2.0
+library_name: diffusers
+pipeline_tag: text-to-video
+---
+# The small video prior of akd
+
+A CogVideoX pipeline (transformer, 3D causal autoencoder, T5 text encoder, scheduler) of about five million parameters. It
+was made to tell whether a character *moves* like the sentence says, and for nothing else.
+
+**Data.** Clips of procedural creatures from akd itself: all body plans except bear and ostrich, individuals with seeds below
+10,000, all gaits and actions, standing still too; 17 frames of 64 × 64 pixels in the marker look (neutral body, every limb in
+a colour of its own), seen from the front right, 15 % without ground. Time is the body's own: frames per second are
+12 · √(0.9 m / leg length), so that a walking stride is about twelve frames whatever the size. Captions are generated. No
+pictures or videos made by others were used.
+
+**Training.** The encoder is the best linear code of the clips, in closed form. Transformer and text encoder are trained on
+its latents (v-prediction, zero terminal SNR, 12 % empty captions); the decoder, which only samples need, comes last. One CPU.
+
+**What it knows.** How limbs of these body plans swing together in these gaits and actions, seen in this look from this side.
+**What it does not know.** Natural pictures, other views, objects, faces, more than one creature, anything a caption says
+about colour, place or style.
+
+**Use.** `akd` loads it by the name `embedded`. With diffusers alone:
+`CogVideoXPipeline.from_pretrained(folder)("a dog walking", num_frames=17, height=64, width=64, max_sequence_length=24)`.
+{samples}
+{facts}
+Licence: Apache-2.0.
+"""

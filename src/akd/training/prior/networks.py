@@ -1,0 +1,81 @@
+"""The embedded prior's networks: CogVideoX's own classes, small.
+
+A film of 17 × 64 × 64 becomes latents of 9 × 8 × 8 cells with 24 channels, which are 144 tokens.
+"""
+
+from typing import Any
+
+import torch
+
+Vae = Any
+"""An ``AutoencoderKLCogVideoX``, whose layers type checkers cannot see."""
+CELL_FRAMES = 2
+"""Frames that share a cell, CogVideoX has 4: in so few pixels the legs of four frames become one smear."""
+LATENT_CHANNELS = 24
+"""CogVideoX has 16, on ten times as many cells."""
+VAE_CHANNELS = (8, 16, 32, 64)
+"""Doubling the last is nearly free, since the cost lies in the large pictures."""
+TEXT_TOKENS = 24
+"""Longest caption, in words."""
+TEXT_WIDTH = 64
+NOISE_SHIFT = 0.3
+"""How much more noise than CogVideoX's plain schedule: below one, less."""
+
+
+def build_vae(seed: int = 0) -> Vae:
+    """The 3D causal autoencoder: two frames and 8 × 8 pixels to a cell."""
+    from diffusers.models.autoencoders.autoencoder_kl_cogvideox import AutoencoderKLCogVideoX
+
+    torch.manual_seed(seed)
+    return AutoencoderKLCogVideoX(
+        block_out_channels=VAE_CHANNELS, latent_channels=LATENT_CHANNELS, layers_per_block=1, norm_num_groups=8,
+        temporal_compression_ratio=CELL_FRAMES, sample_height=64, sample_width=64, scaling_factor=1.0,
+    )  # fmt: skip
+
+
+def build_transformer(seed: int = 0) -> Any:
+    """3.3 M parameters, 144 tokens of a film; positions are fixed waves, as in the 2B model."""
+    from diffusers.models.transformers.cogvideox_transformer_3d import CogVideoXTransformer3DModel
+
+    torch.manual_seed(seed)
+    return CogVideoXTransformer3DModel(
+        num_attention_heads=4, attention_head_dim=32, num_layers=8, time_embed_dim=128, in_channels=LATENT_CHANNELS,
+        out_channels=LATENT_CHANNELS, text_embed_dim=TEXT_WIDTH, max_text_seq_length=TEXT_TOKENS, patch_size=2, sample_width=8,
+        sample_height=8, sample_frames=17, temporal_compression_ratio=CELL_FRAMES, spatial_interpolation_scale=1.0,
+    )  # fmt: skip
+
+
+def build_text_encoder(vocabulary: int, seed: int = 0) -> Any:
+    """Two layers, trained together with the transformer: its captions need little grammar."""
+    from transformers import T5Config, T5EncoderModel
+
+    torch.manual_seed(seed)
+    config = T5Config(
+        vocab_size=vocabulary, d_model=TEXT_WIDTH, d_kv=16, d_ff=2 * TEXT_WIDTH, num_layers=2, num_heads=4, dropout_rate=0.0,
+        feed_forward_proj="gated-gelu", relative_attention_num_buckets=16, relative_attention_max_distance=32,
+    )  # fmt: skip
+    return T5EncoderModel(config)
+
+
+def build_scheduler() -> Any:
+    """CogVideoX's own noise: v-prediction, no signal at all at the last step.
+
+    CogVideoX-2B shifts its noise up by 3, because large pictures repeat themselves; ours are tiny, so it is shifted down.
+    """
+    from diffusers.schedulers.scheduling_ddim_cogvideox import CogVideoXDDIMScheduler
+
+    return CogVideoXDDIMScheduler(
+        prediction_type="v_prediction", rescale_betas_zero_snr=True, timestep_spacing="trailing", snr_shift_scale=NOISE_SHIFT,
+        clip_sample=False, set_alpha_to_one=True,
+    )  # fmt: skip
+
+
+def build_pipeline(seed: int = 0) -> Any:
+    """All parts with random weights."""
+    from diffusers.pipelines.cogvideo.pipeline_cogvideox import CogVideoXPipeline
+
+    from akd.training.prior.captions import caption_tokenizer
+
+    tokenizer: Any = caption_tokenizer()
+    reader = build_text_encoder(len(tokenizer), seed)
+    return CogVideoXPipeline(tokenizer, reader, build_vae(seed), build_transformer(seed), build_scheduler())

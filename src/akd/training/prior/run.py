@@ -1,0 +1,79 @@
+"""One folder in which the embedded prior is made, from clips to the finished prior; every stage goes on where it stopped.
+
+    clips/  held/      filmed individuals, to learn from and to judge by
+    vae/               the finished encoder (frozen/), training of the decoder
+    latents/           the clips, encoded
+    video/             training of the video model
+    prior/             the result, as diffusers loads it
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from akd.training.held_out import FIRST_HELD_OUT_SEED, HELD_OUT_PLANS, TRAINING_PLANS
+from akd.training.loop import TrainingConfig
+from akd.training.prior.cache import write_clips, write_latents
+from akd.training.prior.export import export_prior, finish_encoder
+from akd.training.prior.vae import VaeTraining, train_decoder
+from akd.training.prior.video_model import VideoTraining, train_video
+
+INDIVIDUALS = 380
+"""How many creatures the shipped prior learns from, twenty of each plan; with about eleven clips each."""
+VIDEO = TrainingConfig(
+    steps=20_500, learning_rate=2e-3, warmup=100, cooldown=0.07, ema=0.998, weight_decay=0.01, save_every=25
+)
+DECODER = TrainingConfig(steps=1_600, learning_rate=2e-3, save_every=25)
+
+
+@dataclass(frozen=True)
+class PriorRun:
+    """Where a prior is made."""
+
+    folder: Path
+
+    @property
+    def clips(self) -> Path:
+        return self.folder / "clips"
+
+    @property
+    def held_out(self) -> Path:
+        return self.folder / "held"
+
+    @property
+    def vae(self) -> Path:
+        return self.folder / "vae"
+
+    @property
+    def latents(self) -> Path:
+        return self.folder / "latents"
+
+    @property
+    def video(self) -> Path:
+        return self.folder / "video"
+
+
+def film_run(run: PriorRun, count: int = INDIVIDUALS, report: Callable[[int, int], None] = lambda done, count: None) -> None:
+    """Film what is missing: one held-out individual of every plan, and so many to learn from."""
+    every = TRAINING_PLANS + HELD_OUT_PLANS
+    write_clips(run.held_out, len(every), first_seed=FIRST_HELD_OUT_SEED, plans=every, report=report)
+    write_clips(run.clips, count, report=report)
+
+
+def train_vae_run(run: PriorRun, training: TrainingConfig = DECODER) -> None:
+    """Finish the encoder if that was not done, and train the decoder."""
+    config = VaeTraining(run.clips, run.held_out, run.vae, decoder=training)
+    train_decoder(config, finish_encoder(run.vae, run.clips))
+
+
+def train_video_run(run: PriorRun, training: TrainingConfig = VIDEO) -> None:
+    """Encode the clips that are new, and train the video model."""
+    write_latents(finish_encoder(run.vae, run.clips), run.clips, run.latents)
+    train_video(VideoTraining(run.clips, run.latents, run.video, training))
+
+
+def export_run(run: PriorRun, folder: Path | None = None, facts: str = "") -> Path:
+    """Write the prior as far as it is trained."""
+    folder = folder or run.folder / "prior"
+    export_prior(run.vae, run.video, run.clips, folder, facts)
+    return folder

@@ -1,0 +1,182 @@
+"""Training the small autoencoder: the encoder first, then the decoder.
+
+Distillation only ever encodes, and the transformer lives on latents, so the encoder comes first and is then left alone. It
+starts as the best linear code and can be trained on from there, against a stand-in decoder that works on latent cells and costs
+almost nothing. The real decoder, only needed to look at samples, is trained afterwards on the finished encoder's latents, and can
+be trained further at any time.
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from akd.training.loop import Trainee, TrainingConfig, train
+from akd.training.prior.cache import ClipCache, Pixels, read_cache, to_network
+from akd.training.prior.encoder_start import start_encoder
+from akd.training.prior.networks import CELL_FRAMES, LATENT_CHANNELS, Vae, build_vae
+
+LIMB_WEIGHT = 3.0
+"""Extra weight of fully saturated pixels: in the marker look those are the limbs, which are few and must not be lost."""
+EDGE_WEIGHT = 0.5
+"""Weight of errors in the differences between neighbouring pixels, which keep outlines sharp."""
+KL_WEIGHT = 1e-4
+RESCAN = 200
+"""Every so many steps the cache is read anew, so that training can begin while clips are still being filmed."""
+
+
+@dataclass(frozen=True)
+class VaeTraining:
+    """What the autoencoder is trained on, and how."""
+
+    cache: Path
+    """Folder of filmed clips."""
+    held_out: Path
+    """Folder of clips that only judge."""
+    folder: Path
+    """Where state and log go: ``encoder/`` and ``decoder/`` below it."""
+    encoder: TrainingConfig = field(default_factory=lambda: TrainingConfig(steps=3000, learning_rate=2e-3))
+    decoder: TrainingConfig = field(default_factory=lambda: TrainingConfig(steps=3000, learning_rate=2e-3))
+    batch: int = 4
+    crop: int = 32
+    """Side of the crops [px]; per pixel they cost a third of whole pictures."""
+    frames: int = 9
+    """Frames of a crop."""
+    whole_every: int = 6
+    """Each so many steps see one whole clip instead of crops."""
+    whole_from: int = 650
+    """From this step on, whole clips only: the networks' normalisation sees the whole picture, and crops mislead it."""
+
+
+class CellDecoder(nn.Module):
+    """Stand-in decoder: every latent cell says its 2 × 8 × 8 pixels, knowing its neighbours."""
+
+    def __init__(self, width: int = 96) -> None:
+        super().__init__()
+        self.enter = nn.Conv3d(LATENT_CHANNELS, width, 3, padding=1)
+        self.mix = nn.Conv3d(width, width, 3, padding=1)
+        self.paint = nn.Conv3d(width, 3 * CELL_FRAMES * 8 * 8, 1)
+        self.direct = nn.Conv3d(LATENT_CHANNELS, 3 * CELL_FRAMES * 8 * 8, 1)
+
+    def forward(self, latents: Float[Tensor, "clip channel cell row column"]) -> Pixels:
+        """Pictures; the first cell in time holds one frame only."""
+        hidden = nn.functional.silu(self.enter(latents))
+        hidden = hidden + nn.functional.silu(self.mix(hidden))
+        pixels = (self.paint(hidden) + self.direct(latents)).unflatten(1, (3, CELL_FRAMES, 8, 8))
+        return pixels.permute(0, 1, 5, 2, 6, 3, 7, 4).flatten(6, 7).flatten(4, 5).flatten(2, 3)[:, :, CELL_FRAMES - 1 :]
+
+
+class EncoderSchool(nn.Module):
+    """The encoder and its stand-in decoder."""
+
+    def __init__(self, vae: Vae) -> None:
+        super().__init__()
+        self.vae = vae
+        self.vae.decoder.requires_grad_(False)
+        self.cells = CellDecoder()
+
+
+def train_encoder(config: VaeTraining) -> Vae:
+    """Train the encoder from its linear start, or go on."""
+    held = read_cache(config.held_out)
+    vae = build_vae(config.encoder.seed)
+    start_encoder(vae, read_cache(config.cache))
+
+    def loss(school: nn.Module, videos: Pixels, randomness: torch.Generator) -> tuple[Tensor, dict[str, float]]:
+        assert isinstance(school, EncoderSchool)
+        posterior = school.vae.encode(videos).latent_dist
+        noise = torch.randn(posterior.mean.shape, generator=randomness)
+        seen = school.cells(posterior.mean + posterior.std * noise)
+        kl = posterior.kl().sum() / posterior.mean.numel()
+        return picture_loss(seen, videos) + KL_WEIGHT * kl, {"kl": float(kl.detach()), "psnr_seen": psnr(seen, videos)}
+
+    def watch(trainee: Trainee) -> dict[str, float]:
+        school = EncoderSchool(build_vae())
+        school.load_state_dict(school.state_dict() | trainee.average)
+        return {"psnr": held_out_psnr(lambda video: school.cells(school.vae.encode(video).latent_dist.mean), held)}
+
+    school = EncoderSchool(vae)
+    trainee = train(school, _on_clips(config, loss), config.encoder, config.folder / "encoder", watch=watch, watch_every=200)
+    trainee.use_average()
+    return school.vae
+
+
+def train_decoder(config: VaeTraining, vae: Vae) -> Vae:
+    """Train the decoder of a finished encoder, or go on."""
+    held = read_cache(config.held_out)
+    vae.encoder.requires_grad_(False)
+    vae.decoder.requires_grad_(True)
+
+    def loss(network: nn.Module, videos: Pixels, randomness: torch.Generator) -> tuple[Tensor, dict[str, float]]:
+        with torch.no_grad():
+            latents = vae.encode(videos).latent_dist.mean
+        seen = vae.decode(latents).sample
+        return picture_loss(seen, videos), {"psnr_seen": psnr(seen, videos)}
+
+    def watch(trainee: Trainee) -> dict[str, float]:
+        judge = build_vae()
+        judge.load_state_dict(vae.state_dict() | trainee.average)
+        return {"psnr": held_out_psnr(lambda video: judge.decode(judge.encode(video).latent_dist.mean).sample, held)}
+
+    trainee = train(vae, _on_clips(config, loss), config.decoder, config.folder / "decoder", watch=watch, watch_every=200)
+    trainee.use_average()
+    return vae
+
+
+def _on_clips(config: VaeTraining, loss):  # type: ignore[no-untyped-def]
+    """A loss on videos as a loss on steps."""
+    clips = read_cache(config.cache)
+
+    def on_step(network: nn.Module, step: int, randomness: torch.Generator) -> tuple[Tensor, dict[str, float]]:
+        nonlocal clips
+        if step % RESCAN == 0:
+            clips = read_cache(config.cache)
+        whole = step >= config.whole_from or step % config.whole_every == config.whole_every - 1
+        return loss(network, whole_clip(clips, randomness) if whole else crops(clips, config, randomness), randomness)
+
+    return on_step
+
+
+def picture_loss(seen: Pixels, videos: Pixels) -> Float[Tensor, ""]:
+    """Absolute error of pixels, and of their differences in time, height and width; limbs weigh more."""
+    weight = 1 + LIMB_WEIGHT * (videos.amax(1, keepdim=True) - videos.amin(1, keepdim=True)) / 2
+    error = seen - videos
+    edges = [(weight.narrow(axis, 1, error.shape[axis] - 1) * error.diff(dim=axis).abs()).mean() for axis in (2, 3, 4)]
+    return (weight * error.abs()).mean() + EDGE_WEIGHT * torch.stack(edges).mean()
+
+
+@torch.no_grad()
+def psnr(seen: Pixels, videos: Pixels) -> float:
+    """Peak signal-to-noise ratio [dB]."""
+    return float(-10 * torch.log10(((seen.clamp(-1, 1) - videos) / 2).square().mean()))
+
+
+@torch.no_grad()
+def held_out_psnr(reconstruct, held: ClipCache, count: int = 8) -> float:  # type: ignore[no-untyped-def]
+    """Mean over clips taken evenly from a cache [dB]."""
+    indices = torch.linspace(0, len(held) - 1, count).long().tolist()
+    videos = [to_network(held.video(index)[None]) for index in indices]
+    return sum(psnr(reconstruct(video), video) for video in videos) / count
+
+
+def whole_clip(clips: ClipCache, randomness: torch.Generator) -> Pixels:
+    """One clip."""
+    return to_network(clips.video(_draw(len(clips), randomness))[None])
+
+
+def crops(clips: ClipCache, config: VaeTraining, randomness: torch.Generator) -> Pixels:
+    """Pieces of clips, cut at multiples of 8 pixels and 2 frames, as the latent cells are."""
+    pieces = []
+    for _ in range(config.batch):
+        video = clips.video(_draw(len(clips), randomness))
+        frames, height, width, _ = video.shape
+        t = CELL_FRAMES * _draw((frames - config.frames) // CELL_FRAMES + 1, randomness)
+        y, x = (8 * _draw((side - config.crop) // 8 + 1, randomness) for side in (height, width))
+        pieces.append(video[t : t + config.frames, y : y + config.crop, x : x + config.crop])
+    return to_network(torch.stack(pieces))
+
+
+def _draw(count: int, randomness: torch.Generator) -> int:
+    return int(torch.randint(count, (1,), generator=randomness))
