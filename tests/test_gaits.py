@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from akd.character.limb_model import KEPT, limb_model
-from akd.contact.easing import arc, glide, through
+from akd.character.limb_model import CACHED_RIGS, limb_model
+from akd.contact.easing import keyed_curve, lift_arc, septic_step
 from akd.contact.traces import trace
 from akd.creatures.build import creature
 from akd.creatures.footing import standing_feet
@@ -94,7 +94,7 @@ def test_rigs_that_moved_once_are_not_kept_for_ever():
     assert limb_model(first) is limb_model(first)
     gone = ref(first)
     del first
-    for _ in range(KEPT):
+    for _ in range(CACHED_RIGS):
         limb_model(dog())
     gc.collect()
     assert gone() is None
@@ -234,8 +234,8 @@ def test_an_artists_rig_walks(assets):
 
 def test_curves_come_to_rest():
     u, h = np.array([0.0, 1.0]), 1e-9
-    for curve in (glide, arc):
+    for curve in (septic_step, lift_arc):
         slope = (curve(np.clip(u + h, 0, 1)) - curve(np.clip(u - h, 0, 1))) / h
         assert np.abs(slope).max() < 0.1
     keys = [(0.0, 0.0), (0.3, 1.0), (1.0, -0.5)]
-    assert through(keys, np.array([0.0, 0.3, 1.0])) == pytest.approx([0.0, 1.0, -0.5])
+    assert keyed_curve(keys, np.array([0.0, 0.3, 1.0])) == pytest.approx([0.0, 1.0, -0.5])

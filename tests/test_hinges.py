@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from akd.character.hinges import LEAK, SOFT, hinges_of, soft_limit
+from akd.character.hinges import LIMIT_LEAK, LIMIT_WIDTH, hinges_of, soft_limit
 from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
 from akd.skeleton import Pose, forward_kinematics
@@ -15,10 +15,10 @@ PLANS = ["human", "dog", "horse", "ostrich", "spider"]
 def test_the_limit_is_smooth_and_never_flat() -> None:
     x = torch.linspace(-1, 1, 4001, dtype=torch.float64, requires_grad=True)
     (slope,) = torch.autograd.grad(soft_limit(x).sum(), x)
-    assert slope.min() >= LEAK - 1e-9
+    assert slope.min() >= LIMIT_LEAK - 1e-9
     assert slope.max() <= 1 + 1e-9
     assert slope.diff().abs().max() < 1e-2
-    torch.testing.assert_close(soft_limit(x)[x > SOFT], x[x > SOFT])
+    torch.testing.assert_close(soft_limit(x)[x > LIMIT_WIDTH], x[x > LIMIT_WIDTH])
 
 
 @pytest.mark.parametrize("plan", PLANS)

@@ -7,14 +7,14 @@ import pytest
 import torch
 
 from akd.contact.traces import trace
-from akd.gait.measures import QUADRUPED
+from akd.gait.measures import QUADRUPED_PHASES
 from akd.measure.evaluation import evaluate, leg_pairs
 from sample_rigs import box_rig, stride
 
 
 def test_the_sample_stride_is_what_it_says() -> None:
     rig = box_rig(2)
-    seen = trace(rig, stride(rig, QUADRUPED["walk"], duty=0.6, amplitude=0.25, fps=40))
+    seen = trace(rig, stride(rig, QUADRUPED_PHASES["walk"], duty=0.6, amplitude=0.25, fps=40))
     low = seen.feet[..., 1] < 1e-9
     planted = low[1:] & low[:-1]
     moved = np.linalg.norm(np.diff(seen.feet[..., [0, 2]], axis=0), axis=-1)
@@ -22,12 +22,12 @@ def test_the_sample_stride_is_what_it_says() -> None:
     np.testing.assert_allclose(low[:-1].mean(0), 0.6, atol=0.03)
 
 
-@pytest.mark.parametrize("name", QUADRUPED)
+@pytest.mark.parametrize("name", QUADRUPED_PHASES)
 @pytest.mark.parametrize(("fps", "seconds", "period"), [(30.0, 2.0, 1.0), (8.0, 2.0, 1.0), (24.0, 1.0, 1.0), (24.0, 1.5, 1.0)])
 def test_gaits_of_four_legs(name: str, fps: float, seconds: float, period: float) -> None:
     rig = box_rig(2)
     duty = 0.65 if name == "walk" else 0.45
-    motion = stride(rig, QUADRUPED[name], duty=duty, period=period, seconds=seconds, fps=fps)
+    motion = stride(rig, QUADRUPED_PHASES[name], duty=duty, period=period, seconds=seconds, fps=fps)
     result = evaluate(rig, motion, from_file=False)
     assert result.gait == name
     assert result.verdict == "good", result
@@ -66,7 +66,7 @@ def test_gaits_of_many_legs(pairs: int, phases: tuple[float, ...], name: str) ->
 
 def test_a_clip_in_place_is_measured_on_its_treadmill_only_if_it_comes_from_a_file() -> None:
     rig = box_rig(2)
-    motion = stride(rig, QUADRUPED["trot"], duty=0.5, amplitude=0.4, in_place=True)
+    motion = stride(rig, QUADRUPED_PHASES["trot"], duty=0.5, amplitude=0.4, in_place=True)
     artist, ours = evaluate(rig, motion, from_file=True), evaluate(rig, motion, from_file=False)
     assert artist.treadmill_speed == pytest.approx(1.6, rel=0.02)
     assert artist.verdict == "good"
@@ -82,7 +82,7 @@ def test_a_clip_in_place_is_measured_on_its_treadmill_only_if_it_comes_from_a_fi
 
 def test_feet_of_a_file_stand_where_the_artist_put_the_ground() -> None:
     rig = box_rig(2)
-    hovering = stride(rig, QUADRUPED["walk"], drop=-0.06)
+    hovering = stride(rig, QUADRUPED_PHASES["walk"], drop=-0.06)
     artist, ours = evaluate(rig, hovering, from_file=True), evaluate(rig, hovering, from_file=False)
     assert artist.ground_heights == pytest.approx((0.06,) * 4, abs=1e-6)
     assert artist.duty_factor == pytest.approx(0.6, abs=0.06)
@@ -93,7 +93,7 @@ def test_feet_of_a_file_stand_where_the_artist_put_the_ground() -> None:
 
 def test_verdicts() -> None:
     rig = box_rig(2)
-    walk = QUADRUPED["walk"]
+    walk = QUADRUPED_PHASES["walk"]
     assert evaluate(rig, stride(rig, walk, amplitude=0.01, lift=0.01), from_file=False).verdict == "tiny"
     assert evaluate(rig, stride(rig, walk, drop=-0.2), from_file=False).verdict == "floating"
     assert evaluate(rig, stride(rig, walk, drop=0.2), from_file=False).verdict == "broken"
@@ -111,14 +111,14 @@ def test_a_rig_without_legs_has_no_feet_numbers() -> None:
 def test_a_leg_without_a_sole_stands_on_its_last_joint() -> None:
     rig = box_rig(2)
     bare = type(rig)(rig.mesh, rig.skeleton, rig.weights, name="bare")
-    result = evaluate(bare, stride(bare, QUADRUPED["walk"]), from_file=False)
+    result = evaluate(bare, stride(bare, QUADRUPED_PHASES["walk"]), from_file=False)
     assert result.gait == "walk"
 
 
 @pytest.mark.parametrize("frame_count", [1, 2, 3, 4, 5])
 def test_clips_of_few_frames(frame_count: int) -> None:
     rig = box_rig(2)
-    motion = stride(rig, QUADRUPED["walk"], seconds=(frame_count - 1) / 8, fps=8)
+    motion = stride(rig, QUADRUPED_PHASES["walk"], seconds=(frame_count - 1) / 8, fps=8)
     assert motion.frame_count == frame_count
     for from_file in (True, False):
         json.dumps(evaluate(rig, motion, from_file=from_file).as_dict(), allow_nan=False)
@@ -135,7 +135,7 @@ def test_rows_and_dictionary_hold_every_number() -> None:
 
 def test_float32_motions_are_welcome() -> None:
     rig = box_rig(2)
-    motion = stride(rig, QUADRUPED["trot"])
+    motion = stride(rig, QUADRUPED_PHASES["trot"])
     single = type(motion)(motion.pose.to(torch.float32), motion.fps)
     assert evaluate(rig, single, from_file=False).gait == "trot"
 

@@ -5,7 +5,7 @@ import pytest
 
 from akd.contact import traces as treadmill
 from akd.gait import measures as gait
-from akd.gait.measures import FAR, QUADRUPED, gait_name, phase_distance
+from akd.gait.measures import MAX_PHASE_DISTANCE, QUADRUPED_PHASES, gait_name, phase_distance
 
 
 def feet_of(
@@ -21,14 +21,14 @@ def feet_of(
 
 @pytest.mark.parametrize("cycles", [1.0, 1.25, 1.5, 1.8, 2.0, 3.0])
 @pytest.mark.parametrize("frame_count", [17, 60])
-@pytest.mark.parametrize("name", QUADRUPED)
+@pytest.mark.parametrize("name", QUADRUPED_PHASES)
 def test_period_and_phases_of_any_number_of_cycles(cycles: float, frame_count: int, name: str) -> None:
     fps = (frame_count - 1) / cycles
-    stride = gait.measure_stride(*feet_of(QUADRUPED[name], cycles=cycles, frame_count=frame_count), fps)
+    stride = gait.measure_stride(*feet_of(QUADRUPED_PHASES[name], cycles=cycles, frame_count=frame_count), fps)
     assert stride is not None
     assert stride.landed
     assert stride.period == pytest.approx(1, rel=0.06)
-    assert phase_distance(stride.phase, np.array(QUADRUPED[name])) < 0.03
+    assert phase_distance(stride.phase, np.array(QUADRUPED_PHASES[name])) < 0.03
     assert gait_name(stride, "LRLR") == name
 
 
@@ -49,7 +49,7 @@ def test_pure_sinusoids_with_a_drift(cycles: float, start: float) -> None:
 
 
 def test_noise_does_not_hide_the_stride() -> None:
-    ahead, feet = feet_of(QUADRUPED["walk"], cycles=2.0, frame_count=17)
+    ahead, feet = feet_of(QUADRUPED_PHASES["walk"], cycles=2.0, frame_count=17)
     noise = np.random.default_rng(3).normal(scale=0.03, size=ahead.shape)
     stride = gait.measure_stride(ahead + noise, feet, 8.0)
     assert stride is not None
@@ -117,7 +117,7 @@ def test_crossed_limbs_counts_frames() -> None:
 
 
 def test_names_ignore_the_common_phase_and_the_leading_side() -> None:
-    for name, template in QUADRUPED.items():
+    for name, template in QUADRUPED_PHASES.items():
         for shift in (0.0, 0.33, 0.9):
             phase = (np.array(template) + shift) % 1
             assert phase_distance(phase, np.array(template)) == pytest.approx(0, abs=1e-12)
@@ -127,11 +127,13 @@ def test_names_ignore_the_common_phase_and_the_leading_side() -> None:
 
 def test_far_phases_and_small_swings_have_no_name() -> None:
     assert gait_name(stride_at(np.array([0.0, 0.25, 0.25, 0.0])), "LRLR") is None
-    assert gait_name(stride_at(np.array(QUADRUPED["trot"]), amplitude=0.05), "LRLR") is None
+    assert gait_name(stride_at(np.array(QUADRUPED_PHASES["trot"]), amplitude=0.05), "LRLR") is None
     assert gait_name(stride_at(np.array([0.0, 0.5, 0.2])), "LRC") is None
     assert gait_name(stride_at(np.zeros(6)), "LRLRLR") is None
-    spread = min(phase_distance(np.array(QUADRUPED["walk"]), np.array(QUADRUPED[other])) for other in ("trot", "pace"))
-    assert spread > FAR
+    spread = min(
+        phase_distance(np.array(QUADRUPED_PHASES["walk"]), np.array(QUADRUPED_PHASES[other])) for other in ("trot", "pace")
+    )
+    assert spread > MAX_PHASE_DISTANCE
 
 
 def stride_at(phase: np.ndarray, amplitude: float = 0.3) -> gait.StrideMeasures:
@@ -159,6 +161,6 @@ def test_stance_heights_follow_the_artist_but_not_into_the_air() -> None:
     feet[:, 1, 1] = np.where(np.arange(20) < 12, -0.04, 0.3)
     feet[:, 2, 1] = 0.5
     ahead = np.broadcast_to(np.abs(np.arange(20) - 12)[:, None] / 20, (20, 3))  # pulled back for the first twelve frames
-    np.testing.assert_allclose(treadmill.stance_heights(feet, ahead), (0.06, -0.04, treadmill.GROUND_REACH))
+    np.testing.assert_allclose(treadmill.stance_heights(feet, ahead), (0.06, -0.04, treadmill.MAX_GROUND_OFFSET))
     feet[9:12, 0, 1] = -0.05  # toes that dig in as they push off do not lower the ground
     np.testing.assert_allclose(treadmill.stance_heights(feet, ahead)[0], 0.06)

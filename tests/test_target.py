@@ -10,9 +10,9 @@ import torch
 from akd.assets import load_rig
 from akd.character.clips import read_clip
 from akd.character.limb_model import limb_model
-from akd.contact.foot_lock import feet_of, reach
+from akd.contact.foot_lock import foot_positions, solve_legs
 from akd.contact.prepare import TargetSettings, prepare
-from akd.contact.stance import detect_stance, ground_line, implied_velocity, locked_feet, smooth_swing, stretches
+from akd.contact.stance import detect_stance, ground_line, implied_velocity, intervals, lock_paths, smooth_swing
 from akd.contact.traces import trace
 from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
@@ -121,9 +121,9 @@ def test_feet_reach_what_is_wanted():
     rig = creature("horse", 0)
     strings, pose = limb_model(rig), gait_motion(rig, "trot").pose.to(torch.float64)
     root, turns = pose.root_position.numpy(), joint_rotations(rig.skeleton, pose).numpy()
-    wanted = feet_of(strings, root, turns) + np.array([0.03, 0.02, -0.02])
-    bent = reach(strings, root, turns, wanted)
-    assert np.abs(feet_of(strings, root, bent) - wanted).max() < 2e-3
+    wanted = foot_positions(strings, root, turns) + np.array([0.03, 0.02, -0.02])
+    bent = solve_legs(strings, root, turns, wanted)
+    assert np.abs(foot_positions(strings, root, bent) - wanted).max() < 2e-3
     legs = {joint for limb in rig.legs for joint in limb.joints}
     others = [joint for joint in range(rig.skeleton.joint_count) if joint not in legs]
     assert np.array_equal(bent[:, others], turns[:, others])
@@ -141,7 +141,7 @@ def test_planted_feet_do_not_move_and_swing_clear_of_the_ground():
     feet = one_foot(10, 12, 0.03)
     stands = np.zeros((len(feet), 1), bool)
     stands[:10] = stands[-10:] = True
-    out = locked_feet(feet, stands)
+    out = lock_paths(feet, stands)
     assert np.ptp(out[:10], axis=0).max() < 1e-9
     assert np.ptp(out[-10:], axis=0).max() < 1e-9
     assert out[16, 0, 1] > 0.03
@@ -152,7 +152,7 @@ def test_stance_is_where_feet_are_low_and_slow():
     feet = one_foot(10, 12, 0.0) + np.array([0.0, 0.08, 0.0]) * (np.abs(np.arange(32) - 15.5) < 6)[:, None, None]
     seen = np.zeros((32, 1, 2))
     stands = detect_stance(feet, seen, np.zeros(2), 30.0)
-    assert stretches(stands[:, 0])[0][0] == 0
+    assert intervals(stands[:, 0])[0][0] == 0
     assert not stands[12:20].any()
     assert stands[:8].all()
     assert stands[-8:].all()

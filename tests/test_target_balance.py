@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from akd.contact.balance import _nearest, _shift
+from akd.contact.balance import _least_shift, _nearest_in_hull
 from akd.contact.prepare import TargetSettings, prepare
-from akd.contact.stance import close_gaps, hold_up
+from akd.contact.stance import close_gaps, extend_while_tipping
 from akd.contact.traces import trace
 from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
@@ -21,7 +21,7 @@ def standing(centre: np.ndarray, tilt: np.ndarray | None = None) -> np.ndarray:
     """The shift of a body whose centre moves like this over a square that always carries."""
     points = np.repeat(SQUARE[None], len(centre), axis=0)
     tilt = np.zeros((len(centre), 2)) if tilt is None else tilt
-    return _shift(centre, tilt, points, np.ones(points.shape[:2], bool), 0.3, G, 30.0)
+    return _least_shift(centre, tilt, points, np.ones(points.shape[:2], bool), 0.3, G, 30.0)
 
 
 def test_what_is_over_its_feet_stays():
@@ -57,7 +57,7 @@ def test_the_nearest_place_in_the_support():
     wanted = np.array([[0.5, 0.02], [0.03, 0.5]])
     press = np.zeros((2, 2)) + (0.0, -0.1)
     for _ in range(60):
-        press = _nearest(points, carries, press, wanted)
+        press = _nearest_in_hull(points, carries, press, wanted)
     assert press == pytest.approx(np.array([[0.1, 0.02], [0.03, -0.1]]), abs=0.01)
 
 
@@ -76,11 +76,11 @@ def test_feet_are_there_in_time_for_a_body_that_would_tip_for_a_moment_only():
     stands = np.zeros((20, 2), bool)
     stands[:10, 0], stands[10:, 1], stands[:8, 1] = True, True, True
     briefly = np.isin(np.arange(20), (8, 9))
-    held = hold_up(stands, briefly, 30.0)
+    held = extend_while_tipping(stands, briefly, 30.0)
     assert held[8].all()
     assert held[9].all()
     assert (held | briefly[:, None] == stands | briefly[:, None]).all()
-    assert (hold_up(stands, np.arange(20) > 5, 30.0) == stands).all()
+    assert (extend_while_tipping(stands, np.arange(20) > 5, 30.0) == stands).all()
 
 
 @pytest.mark.parametrize("plan", ["dog", "human"])

@@ -7,12 +7,12 @@ import pytest
 
 from akd.assets import load_rig
 from akd.character.clips import read_clip
-from akd.character.kinematics import skinned, stage_turns
+from akd.character.kinematics import local_to_stage, skinned
 from akd.character.limb_model import limb_model
-from akd.contact.flight import HEAVIEST, falling_freely, rise
+from akd.contact.flight import MAX_LOAD, ballistic_rise, in_free_fall
 from akd.contact.prepare import TargetSettings, prepare
-from akd.contact.roll import ROLL, calmed, rolled
-from akd.contact.stance import locked_feet
+from akd.contact.roll import MAX_ROLL_SPEED, limit_roll_speed, rolling_path
+from akd.contact.stance import lock_paths
 from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
 from akd.skeleton import joint_rotations
@@ -33,27 +33,27 @@ def push(height: np.ndarray) -> np.ndarray:
 
 def test_a_body_in_the_air_falls_freely_and_one_on_its_feet_is_carried():
     drawn = 1 + 0.01 * np.sin(2 * np.pi * np.arange(60) / 20)
-    carried = push(drawn + rise(drawn, hops(), UNBOUND, G, FPS))
+    carried = push(drawn + ballistic_rise(drawn, hops(), UNBOUND, G, FPS))
     assert np.abs(carried[hops()[1:-1]]).max() < 0.05
     assert carried.min() > -0.05
-    assert carried.max() < HEAVIEST + 0.05
+    assert carried.max() < MAX_LOAD + 0.05
     assert carried.mean() == pytest.approx(1, abs=0.3)
 
 
 def test_a_height_that_a_body_can_have_stays():
     drawn = 1 + 0.02 * np.sin(2 * np.pi * np.arange(60) / 30)
-    assert not rise(drawn, np.zeros(60, bool), UNBOUND, G, FPS).any()
+    assert not ballistic_rise(drawn, np.zeros(60, bool), UNBOUND, G, FPS).any()
 
 
 def test_legs_say_how_high_a_body_may_rise():
     drawn, most = np.ones(60), np.where(hops(), np.inf, 0.001)
-    assert (rise(drawn, hops(), most, G, FPS) <= most + 1e-6).all()
+    assert (ballistic_rise(drawn, hops(), most, G, FPS) <= most + 1e-6).all()
 
 
 def test_only_between_moments_of_flight_nothing_pushes():
     stands = np.zeros((9, 2), bool)
     stands[:3, 0] = stands[7:, 1] = True
-    assert falling_freely(stands).tolist() == [False] * 4 + [True] * 2 + [False] * 3
+    assert in_free_fall(stands).tolist() == [False] * 4 + [True] * 2 + [False] * 3
 
 
 def test_a_planted_foot_goes_as_it_rolls():
@@ -61,7 +61,7 @@ def test_a_planted_foot_goes_as_it_rolls():
     path[:, 0, 0] = np.linspace(0, 0.3, 20)
     on = np.zeros_like(path)
     on[10:, 0, 0] = np.linspace(0, 0.05, 10)
-    held = locked_feet(path, np.ones((20, 1), bool), on)
+    held = lock_paths(path, np.ones((20, 1), bool), on)
     assert np.abs(np.diff(held - on, axis=0)).max() < 1e-12
     assert np.median((held - path)[..., 0]) == pytest.approx(0, abs=0.02)
 
@@ -71,7 +71,7 @@ def test_what_touches_the_ground_does_not_slip_in_a_target(plan: str):
     rig = creature(plan, 0)
     target = prepare(rig, gait_motion(rig, "walk"))
     strings, pose = limb_model(rig), target.motion.pose
-    posed = stage_turns(rig.skeleton, pose.root_position.numpy(), joint_rotations(rig.skeleton, pose).numpy())
+    posed = local_to_stage(rig.skeleton, pose.root_position.numpy(), joint_rotations(rig.skeleton, pose).numpy())
     for foot, stands in zip(strings.feet, target.stance.T, strict=True):
         points = skinned(rig, foot.outline, *posed)
         touches = points[..., 1] < points[..., 1].min(1, keepdims=True) + 0.001
@@ -91,12 +91,12 @@ def test_a_stiff_foot_tips_over_more_slowly(assets: Path):
     both = target.stance[1:] & target.stance[:-1]
 
     def fastest(turned: np.ndarray) -> float:
-        steps = np.linalg.norm(np.diff(rolled(strings, root, turned), axis=0), axis=-1)
+        steps = np.linalg.norm(np.diff(rolling_path(strings, root, turned), axis=0), axis=-1)
         return float(steps[both].max() * motion.fps)
 
-    calm = calmed(strings, root, turns, target.stance, motion.fps)
-    assert fastest(turns) > 1.5 * ROLL
-    assert fastest(calm) <= ROLL + 0.02
+    calm = limit_roll_speed(strings, root, turns, target.stance, motion.fps)
+    assert fastest(turns) > 1.5 * MAX_ROLL_SPEED
+    assert fastest(calm) <= MAX_ROLL_SPEED + 0.02
     feet = {joint for limb in rig.legs for joint in limb.joints}
     others = [joint for joint in range(rig.skeleton.joint_count) if joint not in feet]
     assert np.array_equal(calm[:, others], turns[:, others])

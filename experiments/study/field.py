@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from akd.contact.traces import Trace, feet_of
+from akd.contact.traces import Trace, feet_from_vertices
 from akd.cuboids import bone_cuboids, cuboid_corners
 from akd.distill.estimators import ESTIMATORS, ScoreInputs, draw_noise
 from akd.distill.recipe import PAPER_LATENTS
@@ -105,5 +105,5 @@ class FieldDistillation:
         skin, joints = carried(rig.mesh.vertices), carried(rig.skeleton.positions)
         return Trace(
             fps=fps, joints=joints, root_rotation=np.tile(np.eye(3), (frames, 1, 1)), coordinates=joints.reshape(frames, -1),
-            feet=feet_of(rig, joints, skin), lowest=skin[..., 1].min(1), corners=carried(corners),
+            feet=feet_from_vertices(rig, joints, skin), lowest=skin[..., 1].min(1), corners=carried(corners),
         )  # fmt: skip

@@ -16,13 +16,13 @@ from akd.skeleton import Skeleton
 
 DENSITY = 1000.0
 """Flesh is as heavy as water [kg/m³]."""
-TINY_END = 0.001
+MIN_END_MASS = 0.001
 """A last bone lighter than this share of the body is not simulated for itself."""
-TINY_BRANCH = 0.02
+MIN_BRANCH_MASS = 0.02
 """The same for what hangs off a limb beside its main chain: fingers, ears, jaws, side toes."""
-MASS_FLOOR = 2e-4
+MIN_LINK_MASS = 2e-4
 """No link is lighter than this share of the body …"""
-HALF_FLOOR = 0.02
+MIN_HALF_WIDTH = 0.02
 """… nor does it turn more easily than a box of this half width [ℓ]: bones without flesh would have no inertia at all."""
 RING = np.array([(np.cos(turn), 0.0, np.sin(turn)) for turn in np.arange(8) * np.pi / 4])
 """Directions in which the outline of a sole is sampled."""
@@ -82,7 +82,7 @@ def articulation_of(rig: Rig) -> Articulation:
     if volume.sum() < 1e-6:
         raise AkdError(f"The bones of {rig.name} have no volume ({volume.sum():.1e} ℓ³), so they have no mass: use a solid mesh.")
     skeleton = rig.skeleton
-    share = np.maximum(volume / volume.sum(), MASS_FLOOR)
+    share = np.maximum(volume / volume.sum(), MIN_LINK_MASS)
     link_of_joint = _merge(skeleton, share / share.sum())
     joints = np.unique(link_of_joint)
     link_of_joint = np.searchsorted(joints, link_of_joint)
@@ -108,7 +108,7 @@ def _merge(skeleton: Skeleton, share: np.ndarray) -> np.ndarray:
     for joint in range(1, skeleton.joint_count):
         parent = carrier[skeleton.parents[joint]]
         orphan = parent != skeleton.parents[joint]  # its parent was merged, so all below it is
-        tiny = below[joint] < (TINY_END if joint in kept_chain else TINY_BRANCH)
+        tiny = below[joint] < (MIN_END_MASS if joint in kept_chain else MIN_BRANCH_MASS)
         if orphan or (tiny and joint not in legs):
             carrier[joint] = parent
     return carrier
@@ -124,7 +124,7 @@ def _main_chain(skeleton: Skeleton, first: int, tip: int) -> list[int]:
 
 def _mass_properties(cuboids: Cuboids, share: np.ndarray, link: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Mass, centre on the stage and inertia about it of each link: those of its cuboids together."""
-    half = np.maximum(cuboids.half, HALF_FLOOR)
+    half = np.maximum(cuboids.half, MIN_HALF_WIDTH)
     squares = half**2
     principal = share[:, None] / 3 * (squares.sum(1, keepdims=True) - squares)
     own = np.einsum("jik,jk,jlk->jil", cuboids.axes, principal, cuboids.axes)

@@ -8,16 +8,16 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from akd.character.leg import STRETCHED, Leg
+from akd.character.leg import MIN_BEND, Leg
 from akd.character.limb_model import Arm, limb_model
 from akd.rig import Rig
 
 FORWARD = np.array([1.0, 0.0, 0.0])
-AIMLESS = 0.3
+MIN_ELBOW_SINE = 0.3
 """An upper arm that is held this nearly straight forward (sine) does not tell which way its elbow bends."""
-SOFT = 0.1
+LIMIT_WIDTH = 0.1
 """Over this the limit sets in, and by so much more than a stretched leg a hinge opens [rad]."""
-LEAK = 0.1
+LIMIT_LEAK = 0.1
 """How much of what goes beyond the limit is left, so that the way back is felt."""
 
 
@@ -44,7 +44,7 @@ def hinges_of(rig: Rig) -> Hinges:
         hinge for arm in strings.arms for hinge in _elbows(arm)
     ]
     axes = np.array([axis @ rig.skeleton.frames[joint] for joint, axis, _ in found]).reshape(-1, 3)
-    least = [min(STRETCHED - bend, 0.0) - SOFT for _, _, bend in found]
+    least = [min(MIN_BEND - bend, 0.0) - LIMIT_WIDTH for _, _, bend in found]
     return Hinges(
         torch.tensor([joint for joint, _, _ in found], dtype=torch.long), torch.tensor(axes, dtype=torch.float32),
         torch.tensor(least, dtype=torch.float32),
@@ -62,11 +62,11 @@ def _elbows(arm: Arm) -> Iterator[tuple[int, Float[np.ndarray, " 3"], float]]:
     upper, fore = arm.directions
     axis = np.cross(upper, FORWARD)
     length = np.linalg.norm(axis)
-    if arm.fore is not None and length > AIMLESS:
+    if arm.fore is not None and length > MIN_ELBOW_SINE:
         yield arm.fore, axis / length, float(np.arcsin(np.clip(np.cross(upper, fore) @ axis / length, -1, 1)))
 
 
 def soft_limit(excess: Float[Tensor, "*any"]) -> Float[Tensor, "*any"]:
     """The number itself where it is clearly positive, little of it where it is negative, and no corner between."""
-    near = (excess + SOFT).clamp(0, 2 * SOFT).square() / (4 * SOFT) + (excess - SOFT).clamp(min=0)
-    return LEAK * excess + (1 - LEAK) * near
+    near = (excess + LIMIT_WIDTH).clamp(0, 2 * LIMIT_WIDTH).square() / (4 * LIMIT_WIDTH) + (excess - LIMIT_WIDTH).clamp(min=0)
+    return LIMIT_LEAK * excess + (1 - LIMIT_LEAK) * near

@@ -7,12 +7,12 @@ from scipy.spatial.transform import Rotation
 from akd.rig import Rig
 from akd.skeleton import Skeleton
 
-Vectors = Float[np.ndarray, "frame 3"]
-Turns = Float[np.ndarray, "frame joint 3 3"]
+FrameVectors = Float[np.ndarray, "frame 3"]
+JointRotations = Float[np.ndarray, "frame joint 3 3"]
 
 
-def stage_turns(
-    skeleton: Skeleton, root: Vectors, turns: Turns
+def local_to_stage(
+    skeleton: Skeleton, root: FrameVectors, turns: JointRotations
 ) -> tuple[Float[np.ndarray, "frame joint 3 3"], Float[np.ndarray, "frame joint 3"]]:
     """Forward kinematics from turns relative to parents: turns on the stage and positions."""
     rotation, position = np.empty_like(turns), np.empty((*turns.shape[:2], 3))
@@ -25,13 +25,13 @@ def stage_turns(
     return rotation, position
 
 
-def about(axis: int, angle: Float[np.ndarray, " frame"]) -> Float[np.ndarray, "frame 3 3"]:
+def axis_rotations(axis: int, angle: Float[np.ndarray, " frame"]) -> Float[np.ndarray, "frame 3 3"]:
     """Rotation matrices about one axis of the stage."""
     return Rotation.from_rotvec(angle[:, None] * np.eye(3)[axis]).as_matrix()
 
 
 def skinned(
-    rig: Rig, index: Int[np.ndarray, " point"], rotation: Turns, position: Float[np.ndarray, "frame joint 3"]
+    rig: Rig, index: Int[np.ndarray, " point"], rotation: JointRotations, position: Float[np.ndarray, "frame joint 3"]
 ) -> Float[np.ndarray, "frame point 3"]:
     """Linear blend skinning of a few vertices."""
     weights, vertices = rig.weights[index], rig.mesh.vertices[index]

@@ -15,20 +15,20 @@ from jaxtyping import Complex, Float, Int
 from akd.skeleton import LATERAL, Limb, Skeleton
 
 UP = np.array([0.0, 1.0, 0.0])
-STRAIGHT = np.radians(6.0)
+MIN_VISIBLE_BEND = np.radians(6.0)
 """A hinge bent less than this at rest does not show which way it bends: anatomy decides."""
-STRETCHED = np.radians(4.0)
+MIN_BEND = np.radians(4.0)
 """No hinge opens further than this, or than at rest where that is further: locked knees pop."""
-FOLDED = np.radians(150.0)
-SHARE = (1.0, 1.0, 0.5, 0.3)
+MAX_BEND = np.radians(150.0)
+FOLD_SHARES = (1.0, 1.0, 0.5, 0.3)
 """How much each hinge takes part in folding, from the body outwards: knee and hock are coupled, a fetlock only gives way."""
-SPREAD = 0.75
+SPRAWL_SPREAD = 0.75
 """A leg whose foot is further out from the hip than this share of the hip's height sprawls."""
-SPRAWL = 0.35
+SPRAWL_SHARE = 0.35
 """So does one with this share of squared bone length across the sagittal plane."""
 
 
-class Reach(NamedTuple):
+class LegPose(NamedTuple):
     """The turns of a leg's joints, each relative to its parent, in stage axes."""
 
     hip: Float[np.ndarray, "frame 3 3"]
@@ -76,7 +76,7 @@ class Leg:
         """Has it no knee to speak of?"""
         return self.longest - self.shortest < 0.1 * self.longest
 
-    def reach(self, target: Float[np.ndarray, "frame 3"]) -> Reach:
+    def reach(self, target: Float[np.ndarray, "frame 3"]) -> LegPose:
         """Put the foot joint at the target, a vector from the hip in the axes of the hip's parent."""
         amount, length = self._table
         wanted = np.linalg.norm(target, axis=-1)
@@ -84,13 +84,13 @@ class Leg:
         fold = self._fold(np.interp(-wanted, -length, amount))
         shape = self._foot_at(fold)
         reference = UP if self.sprawls else self.normal
-        return Reach(_aimed(target, reference) @ np.swapaxes(_aimed(shape, reference), -1, -2), fold)
+        return LegPose(_aimed(target, reference) @ np.swapaxes(_aimed(shape, reference), -1, -2), fold)
 
     @cached_property
     def _table(self) -> tuple[np.ndarray, np.ndarray]:
         """Fold amounts and the leg lengths they give, falling. Dense at the stretched end, where length hardly changes."""
-        least = -max(float(np.max(self.rest_bends, initial=0.0)), STRETCHED)
-        amount = least + (FOLDED - least) * np.linspace(0, 1, 257) ** 2
+        least = -max(float(np.max(self.rest_bends, initial=0.0)), MIN_BEND)
+        amount = least + (MAX_BEND - least) * np.linspace(0, 1, 257) ** 2
         length = np.linalg.norm(self._foot_at(self._fold(amount)), axis=-1)
         start = int(np.flatnonzero(length >= length.max() - 1e-9)[-1])
         falls = np.append(np.diff(length[start:]) < 0, False)
@@ -105,11 +105,11 @@ class Leg:
     def _fold(self, amount: Float[np.ndarray, " sample"]) -> Float[np.ndarray, "sample hinge"]:
         """How far each hinge turns away from rest when the leg is folded by this amount."""
         count = len(self.signs)
-        share = np.array([SHARE[min(k, len(SHARE) - 1)] for k in range(count)])
+        share = np.array([FOLD_SHARES[min(k, len(FOLD_SHARES) - 1)] for k in range(count)])
         if self.sprawls and count:
             share = np.maximum(np.abs(self.rest_bends) / max(np.abs(self.rest_bends).max(), 1e-6), 0.15)
         bend = self.rest_bends + amount[:, None] * share
-        bend = np.clip(bend, np.minimum(self.rest_bends, STRETCHED), FOLDED)
+        bend = np.clip(bend, np.minimum(self.rest_bends, MIN_BEND), MAX_BEND)
         return self.signs * (bend - self.rest_bends)
 
     def _foot_at(self, fold: Float[np.ndarray, "sample hinge"]) -> Float[np.ndarray, "sample 3"]:
@@ -154,7 +154,7 @@ def _sprawls(bones: Float[np.ndarray, "bone 3"]) -> bool:
         )  # a short bone that only leads from the spine to the hip says nothing about the leg
     out, _, aside = np.abs(bones.sum(0))
     down = -bones.sum(0)[1]
-    return bool(np.hypot(out, aside) > SPREAD * down or squared[:, 2].sum() > SPRAWL * squared.sum())
+    return bool(np.hypot(out, aside) > SPRAWL_SPREAD * down or squared[:, 2].sum() > SPRAWL_SHARE * squared.sum())
 
 
 def _plane_normal(line: Float[np.ndarray, " 3"], sprawls: bool) -> Float[np.ndarray, " 3"]:
@@ -177,7 +177,7 @@ def _fold_signs(
     # About the lateral axis a shin that swings back turns by −1. Beside the body the outer bone swings down: +1.
     first = 1.0 if sprawls or (is_fore and count > 1) else -1.0
     default = first * (np.ones(count) if sprawls else (-1.0) ** np.arange(count))
-    signs = np.where(np.abs(bends) > STRAIGHT, np.sign(bends), 0.0)
+    signs = np.where(np.abs(bends) > MIN_VISIBLE_BEND, np.sign(bends), 0.0)
     known: Int[np.ndarray, " known"] = np.flatnonzero(signs * hinge)
     for k in np.flatnonzero(signs == 0):
         nearest = known[np.argmin(np.abs(known - k))] if known.size else None

@@ -12,7 +12,7 @@ from akd.skeleton import Kind, Limb, Skeleton
 
 SOLE_SHARE = 0.3
 """A joint that moves at least this share of the sole carries the foot: heel and ball belong to the ankle, a paw to the toe."""
-ANKLE = 0.2
+MAX_ANKLE_HEIGHT = 0.2
 """A joint nearer to the ground than this is an ankle, not a hock [ℓ],"""
 LOW_SOLE_SHARE = 0.18
 """and carries the foot already with this share."""
@@ -20,11 +20,11 @@ SOLE_THICKNESS = 0.03
 """Vertices of a leg this near to its lowest touch the ground [ℓ]."""
 SOLE_SAMPLES = 32
 """Vertices of a sole that are looked at besides those on its outline: toes that bend make new lowest points."""
-LOW = 0.25
+FOOT_HEIGHT = 0.25
 """Vertices of a leg below this height can come to touch the ground when the foot tilts [ℓ]."""
-COLLAR = 0.75
+MAX_COLLAR_RATIO = 0.75
 """A bone shorter than this share of the next may be a collar bone; upper and lower arms are nearly alike."""
-KEPT = 8
+CACHED_RIGS = 8
 """Rigs whose strings are remembered; a puppet holds its rig, so remembering all would keep every rig alive."""
 
 
@@ -147,7 +147,7 @@ class LimbModel:
         fan = np.concatenate((fan, [(0.0, -1.0, 0.5), (0.0, -1.0, -0.5)]))
         chosen = []
         for joint in set(np.unique(owner).tolist()) - feet:
-            own = np.flatnonzero((owner == joint) & ((height > LOW) | (joint not in upper)))
+            own = np.flatnonzero((owner == joint) & ((height > FOOT_HEIGHT) | (joint not in upper)))
             if not own.size:
                 continue
             chosen.append(own[np.argmax(self.rig.mesh.vertices[own] @ fan.T, axis=0)])
@@ -169,14 +169,14 @@ class LimbModel:
         feet, left = [], points
         for foot, limb in zip(self.feet, self.rig.legs, strict=True):
             owner, upper = self.point_owner[left], foot.leg.chain[:-1]
-            low = ~np.isin(owner, upper) | (self.rig.mesh.vertices[left, 1] <= LOW)
+            low = ~np.isin(owner, upper) | (self.rig.mesh.vertices[left, 1] <= FOOT_HEIGHT)
             own = np.isin(owner, limb.joints) & low
             feet.append(replace(foot, outline=np.union1d(foot.outline, left[own])))
             left = left[~own]
         return replace(self, feet=tuple(feet), watched=np.union1d(self.watched, left))
 
 
-@lru_cache(KEPT)
+@lru_cache(CACHED_RIGS)
 def limb_model(rig: Rig) -> LimbModel:
     """The strings of this rig, found once."""
     skeleton = rig.skeleton
@@ -203,7 +203,7 @@ def _foot(rig: Rig, limb: Limb, number: int) -> Foot:
     carried = _carried(rig, limb, sole)
     chain = main_chain(skeleton, limb)
     share, height = carried[chain], skeleton.positions[chain, 1] - vertices[sole, 1].min(initial=0.0)
-    carries = share >= np.where(height < ANKLE, LOW_SOLE_SHARE, SOLE_SHARE)
+    carries = share >= np.where(height < MAX_ANKLE_HEIGHT, LOW_SOLE_SHARE, SOLE_SHARE)
     foot = chain[int(np.argmax(carries if carries.any() else share == share.max()))]
     toes = tuple(joint for joint in limb.joints if skeleton.parents[joint] == foot and carried[joint] > 0.1)
     points = vertices[sole] if sole.size else skeleton.tails[[limb.tip]]
@@ -242,7 +242,7 @@ def _outline(rig: Rig, limb: Limb, joints: tuple[int, ...], sole: Int[np.ndarray
     below = [j for j in limb.joints if rig.skeleton.is_ancestor[joints[0], j]]
     height, whole = rig.mesh.vertices[:, 1], rig.weights[:, list(limb.joints)].sum(1) > 0.5
     # Skin just above the ground counts whichever joint moves it: a heel that hangs on the hock must not sink in.
-    own = np.flatnonzero((rig.weights[:, below].sum(1) > 0.5) & (height < LOW) | whole & (height < 2 * SOLE_THICKNESS))
+    own = np.flatnonzero((rig.weights[:, below].sum(1) > 0.5) & (height < FOOT_HEIGHT) | whole & (height < 2 * SOLE_THICKNESS))
     own = np.union1d(own, sole)
     tilt, turn = np.meshgrid(np.radians((0, 15, 30, 50, 75)), np.arange(8) * np.pi / 4)
     fan = np.stack((np.sin(tilt) * np.cos(turn), -np.cos(tilt), np.sin(tilt) * np.sin(turn)), -1).reshape(-1, 3)
@@ -257,7 +257,7 @@ def _arm(skeleton: Skeleton, limb: Limb) -> Arm:
     ends = np.concatenate((skeleton.positions[chain], skeleton.tails[chain[-1:]]))
     length = np.linalg.norm(np.diff(ends, axis=0), axis=1)
     # A collar bone is short and leads to a clearly longer upper arm.
-    first = 1 if len(chain) > 2 and length[0] < 0.3 * length.sum() and length[0] < COLLAR * length[1] else 0
+    first = 1 if len(chain) > 2 and length[0] < 0.3 * length.sum() and length[0] < MAX_COLLAR_RATIO * length[1] else 0
     fore = chain[first + 1] if len(chain) > first + 1 else None
     lines = np.diff(ends[first:], axis=0)
     upper = lines[0] if np.linalg.norm(lines[0]) > 1e-9 else -UP

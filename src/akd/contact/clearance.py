@@ -6,18 +6,18 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.spatial.transform import Rotation
 
-from akd.character.kinematics import Turns, Vectors, skinned, stage_turns
+from akd.character.kinematics import FrameVectors, JointRotations, local_to_stage, skinned
 from akd.character.limb_model import LimbModel
 
-CLEAR = 0.015
+MIN_CLEARANCE = 0.015
 """Height at which what we look at is kept above the ground [ℓ]: a vertex between may be a little lower."""
-SUNKEN = 0.003
+VISIBLE_DEPTH = 0.003
 """Skin deeper in the ground than this shows [ℓ]."""
-LIFTS = 6
+LIFT_ITERATIONS = 6
 """Rounds of bending an appendage up: a chain that hangs straight down rises slowly at first."""
 
 
-def clear_ground(puppet: LimbModel, root: Vectors, turns: Turns) -> Vectors:
+def clear_ground(puppet: LimbModel, root: FrameVectors, turns: JointRotations) -> FrameVectors:
     """The root, raised where the trunk would be in the ground; ``turns`` of appendages are changed in place.
 
     What lies on the ground at rest may stay there.
@@ -25,7 +25,7 @@ def clear_ground(puppet: LimbModel, root: Vectors, turns: Turns) -> Vectors:
     points = puppet.trunk_points
     if not points.size:
         return root
-    allowed = np.minimum(puppet.rig.mesh.vertices[points, 1], CLEAR)
+    allowed = np.minimum(puppet.rig.mesh.vertices[points, 1], MIN_CLEARANCE)
     depth = allowed - _heights(puppet, points, root, turns)
     if depth.max() <= 0:
         return root
@@ -41,13 +41,13 @@ def clear_ground(puppet: LimbModel, root: Vectors, turns: Turns) -> Vectors:
     return root
 
 
-def sunken(puppet: LimbModel, root: Vectors, turns: Turns) -> Int[np.ndarray, " point"]:
+def penetrating_vertices(puppet: LimbModel, root: FrameVectors, turns: JointRotations) -> Int[np.ndarray, " point"]:
     """The vertices, of all the skin, that are in the ground at some time and were not at rest."""
-    rotation, position = stage_turns(puppet.skeleton, root, turns)
+    rotation, position = local_to_stage(puppet.skeleton, root, turns)
     shift = position[..., 1] - (rotation[:, :, 1] * puppet.skeleton.positions).sum(-1)
     pose = np.concatenate((rotation[:, :, 1], shift[..., None]), -1).reshape(len(root), -1)
     height = puppet.height_arms @ pose.astype(np.float32).T
-    return np.flatnonzero(height.min(1) < np.minimum(puppet.rig.mesh.vertices[:, 1], 0.0) - SUNKEN)
+    return np.flatnonzero(height.min(1) < np.minimum(puppet.rig.mesh.vertices[:, 1], 0.0) - VISIBLE_DEPTH)
 
 
 def _lift(
@@ -55,15 +55,15 @@ def _lift(
     chain: tuple[int, ...],
     points: Int[np.ndarray, " point"],
     allowed: Float[np.ndarray, " point"],
-    root: Vectors,
-    turns: Turns,
+    root: FrameVectors,
+    turns: JointRotations,
 ) -> None:
     """Bend a chain of joints up until its points are above the ground."""
     rest = puppet.rig.mesh.vertices[points] - puppet.skeleton.positions[chain[0]]
     size = float(np.linalg.norm(rest, axis=1).max())
     ahead = 1.0 if rest[np.argmax(np.linalg.norm(rest, axis=1)), 0] > -0.2 * size else -1.0
-    for _ in range(LIFTS):
-        rotation, position = stage_turns(puppet.skeleton, root, turns)
+    for _ in range(LIFT_ITERATIONS):
+        rotation, position = local_to_stage(puppet.skeleton, root, turns)
         moved = skinned(puppet.rig, points, rotation, position)
         depth = allowed - moved[..., 1]
         worst = depth.argmax(1)
@@ -78,5 +78,7 @@ def _lift(
             turns[:, joint] = turn @ turns[:, joint]
 
 
-def _heights(puppet: LimbModel, points: Int[np.ndarray, " point"], root: Vectors, turns: Turns) -> Float[np.ndarray, "frame point"]:
-    return skinned(puppet.rig, points, *stage_turns(puppet.skeleton, root, turns))[..., 1]
+def _heights(
+    puppet: LimbModel, points: Int[np.ndarray, " point"], root: FrameVectors, turns: JointRotations
+) -> Float[np.ndarray, "frame point"]:
+    return skinned(puppet.rig, points, *local_to_stage(puppet.skeleton, root, turns))[..., 1]

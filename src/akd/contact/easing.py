@@ -1,27 +1,27 @@
 import numpy as np
 
 
-def glide(u: np.ndarray) -> np.ndarray:
+def septic_step(u: np.ndarray) -> np.ndarray:
     """From 0 to 1 with no velocity, acceleration and jerk at the ends: feet leave and meet the ground without sliding."""
     u = np.clip(u, 0.0, 1.0)
     return u**4 * (35 - 84 * u + 70 * u**2 - 20 * u**3)
 
 
-def ease(u: np.ndarray) -> np.ndarray:
+def quintic_step(u: np.ndarray) -> np.ndarray:
     """From 0 to 1 with no velocity and acceleration at the ends."""
     u = np.clip(u, 0.0, 1.0)
     return u**3 * (10 - 15 * u + 6 * u**2)
 
 
-def arc(u: np.ndarray) -> np.ndarray:
+def lift_arc(u: np.ndarray) -> np.ndarray:
     """Up and down again: 0 and without velocity at the ends, quickly up, 1 a little before the middle."""
     u = np.clip(u, 0.0, 1.0) ** 0.9
     return (4 * u * (1 - u)) ** 1.4
 
 
-def through(keys: list[tuple[float, float]], at: np.ndarray) -> np.ndarray:
+def keyed_curve(keys: list[tuple[float, float]], at: np.ndarray) -> np.ndarray:
     """A curve through (time, value) keys that comes to rest at each; constant beyond the ends."""
     times, values = np.array(keys).T
     index = np.clip(np.searchsorted(times, at, side="right") - 1, 0, len(times) - 2)
     u = (at - times[index]) / np.maximum(times[index + 1] - times[index], 1e-9)
-    return values[index] + (values[index + 1] - values[index]) * ease(u)
+    return values[index] + (values[index + 1] - values[index]) * quintic_step(u)

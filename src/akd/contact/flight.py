@@ -10,24 +10,26 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.optimize import lsq_linear
 
-LEAST = 0.05
+RISE_COST = 0.05
 """What a shift of 1 ℓ costs against an acceleration that is wrong by g."""
-EVEN = 1e-4
+LOAD_CHANGE_COST = 1e-4
 """What a push of the ground that changes by one weight from frame to frame costs, against the same."""
-HEAVIEST = 3.0
+MAX_LOAD = 3.0
 """Greatest load on the legs, in weights."""
-EXACT = 1e-3
+FREE_FALL_TOLERANCE = 1e-3
 """In the air the body falls with g up to this share; the solver wants bounds with a little room between them."""
-Heights = Float[np.ndarray, " frame"]
+HeightCurve = Float[np.ndarray, " frame"]
 
 
-def falling_freely(stands: Bool[np.ndarray, "frame foot"]) -> Bool[np.ndarray, " frame"]:
+def in_free_fall(stands: Bool[np.ndarray, "frame foot"]) -> Bool[np.ndarray, " frame"]:
     """Frames in which, and on both sides of which, no foot stands: the acceleration seen there is gravity's alone."""
     air = ~stands.any(1)
     return np.convolve(air, np.ones(3), mode="same") > 2.5
 
 
-def rise(height: Heights, flies: Bool[np.ndarray, " frame"], most: Heights, gravity: float, fps: float) -> Heights:
+def ballistic_rise(
+    height: HeightCurve, flies: Bool[np.ndarray, " frame"], most: HeightCurve, gravity: float, fps: float
+) -> HeightCurve:
     """How far the centre must be raised in every frame [ℓ], and nowhere further than ``most``, where that is finite.
 
     Nowhere at all where the height is one that a body on its feet can have.
@@ -35,12 +37,12 @@ def rise(height: Heights, flies: Bool[np.ndarray, " frame"], most: Heights, grav
     count = len(height)
     bend = np.diff(np.eye(count), 2, axis=0) * fps**2 / gravity
     pushed, flies = 1 + bend @ height, flies[1:-1]
-    if not flies.any() and pushed.min() >= 0 and pushed.max() <= HEAVIEST:
+    if not flies.any() and pushed.min() >= 0 and pushed.max() <= MAX_LOAD:
         return np.zeros(count)
     # Unknown are the shift c and how hard the ground pushes, p: (h + c)″/g + 1 = p.
-    keep, even = LEAST**0.5 * np.eye(count), EVEN**0.5 * np.diff(np.eye(count - 2), axis=0)
+    keep, even = RISE_COST**0.5 * np.eye(count), LOAD_CHANGE_COST**0.5 * np.diff(np.eye(count - 2), axis=0)
     rows = np.block([[bend, -np.eye(count - 2)], [keep, np.zeros((count, count - 2))], [np.zeros((count - 3, count)), even]])
     wanted = np.concatenate((-pushed, np.zeros(2 * count - 3)))
     lower = np.concatenate((np.full(count, -np.inf), np.zeros(count - 2)))
-    upper = np.concatenate((most, np.where(flies, EXACT, HEAVIEST)))
+    upper = np.concatenate((most, np.where(flies, FREE_FALL_TOLERANCE, MAX_LOAD)))
     return lsq_linear(rows, wanted, (lower, upper)).x[:count]

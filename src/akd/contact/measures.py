@@ -19,7 +19,7 @@ SLIDE_HEIGHT = 0.05
 """Height at which a moving foot stops counting as sliding [ℓ]."""
 AIR_HEIGHT = 0.05
 """A foot above this is in the air [ℓ]."""
-DEEP = 0.005
+PENETRATION_DEPTH = 0.005
 """Depth from which a frame counts as penetrating [ℓ]."""
 Feet = Float[np.ndarray, "frame foot 3"]
 
@@ -71,7 +71,7 @@ class Penetration(NamedTuple):
 def penetration(lowest: Float[np.ndarray, " frame"]) -> Penetration:
     """Mean and greatest depth of skinned vertices below y = 0, and how many frames have any."""
     depth = np.maximum(-lowest, 0)
-    return Penetration(float(depth.mean()), float(depth.max()), float((depth > DEEP).mean()))
+    return Penetration(float(depth.mean()), float(depth.max()), float((depth > PENETRATION_DEPTH).mean()))
 
 
 def floating(lowest: Float[np.ndarray, " frame"]) -> float:

@@ -13,27 +13,27 @@ from jaxtyping import Bool, Float
 from scipy.ndimage import gaussian_filter1d, maximum_filter1d
 
 from akd.character.articulation import Articulation, articulation_of
-from akd.character.kinematics import Turns, Vectors, stage_turns
+from akd.character.kinematics import FrameVectors, JointRotations, local_to_stage
 from akd.character.limb_model import LimbModel, limb_model
-from akd.contact.balance import centre_of_mass, sway, tips
+from akd.contact.balance import centre_of_mass, is_tipping, zmp_shift
 from akd.contact.clearance import clear_ground
-from akd.contact.flight import falling_freely, rise
-from akd.contact.foot_lock import feet_of, overstretch, reach, within_reach
+from akd.contact.flight import ballistic_rise, in_free_fall
+from akd.contact.foot_lock import foot_positions, overstretch, solve_legs, within_reach
 from akd.contact.measures import Feet
-from akd.contact.roll import calmed, rolled
+from akd.contact.roll import limit_roll_speed, rolling_path
 from akd.contact.stance import (
-    Seen,
+    FootVelocities,
     Stance,
     close_gaps,
     detect_stance,
+    extend_while_tipping,
     foot_levels,
     ground_line,
-    hold_up,
     implied_velocity,
-    locked_feet,
+    lock_paths,
     smooth_swing,
 )
-from akd.contact.traces import STANDING, in_heading_frame, trace, yaw
+from akd.contact.traces import MAX_IN_PLACE_SPEED, in_heading_frame, trace, yaw
 from akd.errors import AkdError
 from akd.motion import Motion, close_loop, from_joint_quaternions, from_stage_rotations, joint_quaternions, repeat
 from akd.rig import GRAVITY, Rig
@@ -41,24 +41,24 @@ from akd.rotations import quaternion_conjugate, quaternion_multiply, quaternion_
 from akd.skeleton import Pose, joint_rotations
 
 UP = np.array([0.0, 1.0, 0.0])
-FEWEST_FRAMES = 4
-LOOP_GAP, LOOP_STEP = 0.02, 0.75
+MIN_FRAMES = 4
+MAX_LOOP_GAP, MAX_LOOP_STEPS = 0.02, 0.75
 """A clip whose joints come back to within this on average is a loop [ℓ], or to within this share of a step at its ends: the last
 frame of a fast gallop is often not quite the first."""
-RIGHT_SPEED = 0.15
+SPEED_TOLERANCE = 0.15
 """A body whose speed is within this share of what its feet say travels already."""
-SLACK = 0.02
+MAX_LEG_SHORTFALL = 0.02
 """For a leg that is too short by less than this the body rather sinks than lets the foot go [ℓ]."""
-BALANCING = 2
+BALANCE_ITERATIONS = 2
 """Times that the body is shifted: legs stay behind with their feet, so one shift is not quite enough."""
-CROUCH = 0.06
+MAX_CROUCH = 0.06
 """By how much the body may sink so that its legs reach their feet after a shift [ℓ],"""
-SHARES = (1.0, 0.75, 0.5, 0.25)
+SHIFT_SHARES = (1.0, 0.75, 0.5, 0.25)
 """and the shares of the shift that are tried."""
-HIGH, HIGHER = 0.05, 0.012
+PHYSICS_CLEARANCE, CLEARANCE_PER_SPEED = 0.05, 0.012
 """Swinging feet of a target for physics are carried at least this high, and by so much more for every ℓ/s that the body goes: a
 simulated foot is a little late and low, and in a run more so [ℓ, s]."""
-EASE = 0.08
+CROUCH_EASE = 0.08
 """Time over which the body is moved out of the way of stretched legs [s]."""
 
 
@@ -102,8 +102,8 @@ def prepare(rig: Rig, motion: Motion, settings: TargetSettings | None = None, st
     """
     settings = settings or TargetSettings()
     count = motion.frame_count
-    if count < FEWEST_FRAMES:
-        raise AkdError(f"A motion of {count} frames is too short to be tracked: it needs at least {FEWEST_FRAMES}.")
+    if count < MIN_FRAMES:
+        raise AkdError(f"A motion of {count} frames is too short to be tracked: it needs at least {MIN_FRAMES}.")
     motion = replace(motion, pose=motion.pose.detach().to(torch.float64))
     loops = is_loop(rig, motion)
     if not loops:
@@ -125,7 +125,7 @@ def is_loop(rig: Rig, motion: Motion) -> bool:
     def apart(one: int, other: int) -> float:
         return float(np.linalg.norm(heading[one] - heading[other], axis=-1).mean())
 
-    return apart(-1, 0) < max(LOOP_GAP, LOOP_STEP * min(apart(0, 1), apart(-2, -1)))
+    return apart(-1, 0) < max(MAX_LOOP_GAP, MAX_LOOP_STEPS * min(apart(0, 1), apart(-2, -1)))
 
 
 def _closed(rig: Rig, motion: Motion) -> Motion:
@@ -144,63 +144,65 @@ def _prepared(rig: Rig, motion: Motion, settings: TargetSettings, stance: Stance
     strings, fps = limb_model(rig), motion.fps
     root, turns = motion.pose.root_position.numpy(), joint_rotations(rig.skeleton, motion.pose).numpy()
     stands, given, swayed = np.zeros((len(root), len(strings.feet)), bool), np.zeros(3), 0.0
-    levels = _levels(strings, root, turns) if settings.ground else np.zeros(len(strings.feet))
+    levels = _foot_levels(strings, root, turns) if settings.ground else np.zeros(len(strings.feet))
     raised = np.zeros(len(root))
     if settings.ground:
-        lowest = (feet_of(strings, root, turns)[..., 1] - levels).min(1) if strings.feet else trace(rig, motion).lowest
+        lowest = (foot_positions(strings, root, turns)[..., 1] - levels).min(1) if strings.feet else trace(rig, motion).lowest
         raised = -ground_line(lowest, fps) - (np.median(levels) if strings.feet else 0.0)
         root = root + raised[:, None] * UP
     if strings.feet:
         levels = levels - np.median(levels)
-        walk = _walk(strings, root, turns, levels, fps)
+        walk = _foot_motion(strings, root, turns, levels, fps)
         if settings.travel:
-            root, given = _travelling(root, walk, fps)
-            walk = _walk(strings, root, turns, levels, fps)
+            root, given = _with_implied_travel(root, walk, fps)
+            walk = _foot_motion(strings, root, turns, levels, fps)
         balanced = settings.lock and settings.balance and (stance is None or stance.any())
         body = articulation_of(rig) if balanced else None
         if stance is None:
             stands = detect_stance(walk.feet, walk.seen, walk.velocity, fps)
             stands = close_gaps(stands, root[:, 1], GRAVITY / rig.leg_metres, fps)
             if body is not None:
-                stands = hold_up(stands, tips(strings, body, root, turns, walk.feet, stands), fps)
-            stands = _within_legs(strings, root, turns, stands) if settings.lock else stands
+                stands = extend_while_tipping(stands, is_tipping(strings, body, root, turns, walk.feet, stands), fps)
+            stands = _drop_unreachable(strings, root, turns, stands) if settings.lock else stands
         else:
             stands = stance
         if settings.lock:
-            root, turns, swayed = _locked(strings, root, turns, stands, fps, body if stands.any() else None)
-    rotation, _ = stage_turns(rig.skeleton, root, turns)
+            root, turns, swayed = _lock_feet(strings, root, turns, stands, fps, body if stands.any() else None)
+    rotation, _ = local_to_stage(rig.skeleton, root, turns)
     mended = from_stage_rotations(rig.skeleton, torch.as_tensor(root), torch.as_tensor(rotation), fps)
     notes = _notes(given, float(raised.mean()), swayed, strings, stands)
     return Target(mended, stands, loops, given, float(raised.mean()), swayed, notes)
 
 
-class _Walk(NamedTuple):
+class _FootMotion(NamedTuple):
     """What feet and body do."""
 
     feet: Feet
     """Above each foot's own ground."""
-    seen: Seen
+    seen: FootVelocities
     heading: Float[np.ndarray, " frame"]
     velocity: Float[np.ndarray, " 2"]
     """Of the body in its own axes, mean over the clip [ℓ/s]."""
 
 
-def _walk(strings: LimbModel, root: Vectors, turns: Turns, levels: Float[np.ndarray, " foot"], fps: float) -> _Walk:
-    feet, heading = feet_of(strings, root, turns) - levels[:, None] * UP, yaw(turns[:, 0])
+def _foot_motion(
+    strings: LimbModel, root: FrameVectors, turns: JointRotations, levels: Float[np.ndarray, " foot"], fps: float
+) -> _FootMotion:
+    feet, heading = foot_positions(strings, root, turns) - levels[:, None] * UP, yaw(turns[:, 0])
     seen = np.gradient(in_heading_frame(feet, root, heading)[..., [0, 2]], axis=0) * fps
     steps = np.diff(root, axis=0)[:, None] * fps
     velocity = in_heading_frame(steps, 0 * steps[:, 0], (heading[1:] + heading[:-1]) / 2)[:, 0][:, [0, 2]].mean(0)
-    return _Walk(feet, seen, heading, velocity)
+    return _FootMotion(feet, seen, heading, velocity)
 
 
-def _levels(strings: LimbModel, root: Vectors, turns: Turns) -> Float[np.ndarray, " foot"]:
+def _foot_levels(strings: LimbModel, root: FrameVectors, turns: JointRotations) -> Float[np.ndarray, " foot"]:
     if not strings.feet:
         return np.zeros(0)
-    feet = feet_of(strings, root, turns)
+    feet = foot_positions(strings, root, turns)
     return foot_levels(feet[..., 1], in_heading_frame(feet, root, yaw(turns[:, 0]))[..., 0])
 
 
-def _travelling(root: Vectors, walk: _Walk, fps: float) -> tuple[Vectors, Float[np.ndarray, " 3"]]:
+def _with_implied_travel(root: FrameVectors, walk: _FootMotion, fps: float) -> tuple[FrameVectors, Float[np.ndarray, " 3"]]:
     """The root, moved on so that standing feet stand, and the velocity in body axes that was added.
 
     A body that moves already may move at the wrong speed for its feet, so the feet alone are asked; what differs by less
@@ -210,7 +212,7 @@ def _travelling(root: Vectors, walk: _Walk, fps: float) -> tuple[Vectors, Float[
     if implied is None:
         return root, np.zeros(3)
     x, z = implied - walk.velocity
-    if np.hypot(x, z) < max(STANDING, RIGHT_SPEED * float(np.linalg.norm(implied))):
+    if np.hypot(x, z) < max(MAX_IN_PLACE_SPEED, SPEED_TOLERANCE * float(np.linalg.norm(implied))):
         return root, np.zeros(3)
     cos, sin = np.cos(walk.heading), np.sin(walk.heading)
     steps = np.stack((cos * x + sin * z, 0 * cos, cos * z - sin * x), -1) / fps
@@ -218,58 +220,63 @@ def _travelling(root: Vectors, walk: _Walk, fps: float) -> tuple[Vectors, Float[
     return root + way, np.array([x, 0.0, z])
 
 
-def _within_legs(
-    strings: LimbModel, root: Vectors, turns: Turns, stands: Bool[np.ndarray, "frame foot"]
+def _drop_unreachable(
+    strings: LimbModel, root: FrameVectors, turns: JointRotations, stands: Bool[np.ndarray, "frame foot"]
 ) -> Bool[np.ndarray, "frame foot"]:
     """The stances without those moments in which a leg is too short and another foot stands: a foot leaves when it must."""
-    wanted = locked_feet(feet_of(strings, root, turns), stands)
+    wanted = lock_paths(foot_positions(strings, root, turns), stands)
     need = np.where(stands, overstretch(strings, root, turns, wanted), np.inf)
-    return stands & ((need < SLACK) | (need == need.min(1, keepdims=True)))
+    return stands & ((need < MAX_LEG_SHORTFALL) | (need == need.min(1, keepdims=True)))
 
 
-def _locked(
-    strings: LimbModel, root: Vectors, turns: Turns, stands: Bool[np.ndarray, "frame foot"], fps: float, body: Articulation | None
-) -> tuple[Vectors, Turns, float]:
+def _lock_feet(
+    strings: LimbModel,
+    root: FrameVectors,
+    turns: JointRotations,
+    stands: Bool[np.ndarray, "frame foot"],
+    fps: float,
+    body: Articulation | None,
+) -> tuple[FrameVectors, JointRotations, float]:
     """Plant the standing feet, let a ``body`` that is given fly between them and sway over them; where legs are too short for it
     the body gives way, slowly."""
     turns = turns.copy()
     root = given = clear_ground(strings, root, turns)
-    turns = calmed(strings, root, turns, stands, fps) if body else turns
-    wanted, bent = feet_of(strings, root, turns), turns
-    high = HIGH + HIGHER * fps * float(np.linalg.norm(np.diff(root[:, [0, 2]], axis=0), axis=1).mean())
+    turns = limit_roll_speed(strings, root, turns, stands, fps) if body else turns
+    wanted, bent = foot_positions(strings, root, turns), turns
+    high = PHYSICS_CLEARANCE + CLEARANCE_PER_SPEED * fps * float(np.linalg.norm(np.diff(root[:, [0, 2]], axis=0), axis=1).mean())
     if body:
-        wanted = locked_feet(wanted, stands, rolled(strings, root, turns), high)
+        wanted = lock_paths(wanted, stands, rolling_path(strings, root, turns), high)
     else:
-        wanted = smooth_swing(locked_feet(wanted, stands), stands)
-    for _ in range(BALANCING if body else 1):
+        wanted = smooth_swing(lock_paths(wanted, stands), stands)
+    for _ in range(BALANCE_ITERATIONS if body else 1):
         if body:
             height = centre_of_mass(strings, body, root, bent)[:, 1]
             most = np.where(stands, -overstretch(strings, root, turns, wanted), np.inf).min(1)
-            root = root + rise(height, falling_freely(stands), most, body.gravity, fps)[:, None] * UP
-            shift = sway(strings, body, root, bent, wanted, stands, fps)
-            root = root + _bearable(strings, root, turns, wanted, stands, shift, fps) * shift
-        low = root - _sinking(overstretch(strings, root, turns, wanted), stands, fps)[:, None] * UP
-        bent = reach(strings, low, turns, within_reach(strings, low, turns, wanted))
+            root = root + ballistic_rise(height, in_free_fall(stands), most, body.gravity, fps)[:, None] * UP
+            shift = zmp_shift(strings, body, root, bent, wanted, stands, fps)
+            root = root + _feasible_share(strings, root, turns, wanted, stands, shift, fps) * shift
+        low = root - _crouch(overstretch(strings, root, turns, wanted), stands, fps)[:, None] * UP
+        bent = solve_legs(strings, low, turns, within_reach(strings, low, turns, wanted))
     return low, bent, float(np.linalg.norm((root - given)[:, [0, 2]], axis=1).max())
 
 
-def _bearable(
-    strings: LimbModel, root: Vectors, turns: Turns, wanted: Feet, stands: Bool[np.ndarray, "frame foot"], shift: Vectors, fps: float
+def _feasible_share(
+    strings: LimbModel, root: FrameVectors, turns: JointRotations, wanted: Feet, stands: Bool[np.ndarray, "frame foot"], shift: FrameVectors, fps: float
 ) -> float:  # fmt: skip
     """The largest share of a shift for which legs are long enough: a body that crouches to be over its feet cannot lift them."""
 
     def sinks(share: float) -> float:
-        return float(_sinking(overstretch(strings, root + share * shift, turns, wanted), stands, fps).max())
+        return float(_crouch(overstretch(strings, root + share * shift, turns, wanted), stands, fps).max())
 
-    most = sinks(0.0) + CROUCH
-    return next((share for share in SHARES if sinks(share) <= most), 0.0)
+    most = sinks(0.0) + MAX_CROUCH
+    return next((share for share in SHIFT_SHARES if sinks(share) <= most), 0.0)
 
 
-def _sinking(
+def _crouch(
     need: Float[np.ndarray, "frame foot"], stands: Bool[np.ndarray, "frame foot"], fps: float
 ) -> Float[np.ndarray, " frame"]:
     """How far the body sinks for its standing feet to be within reach, without haste."""
-    width = max(EASE * fps, 1.0)
+    width = max(CROUCH_EASE * fps, 1.0)
     most = maximum_filter1d(np.max(np.where(stands, need, 0.0), axis=1), 2 * round(width) + 1, mode="nearest")
     return gaussian_filter1d(most, width, mode="nearest")
 

@@ -9,45 +9,45 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.ndimage import gaussian_filter1d, percentile_filter
 
-from akd.character.kinematics import Vectors
-from akd.contact.easing import ease
+from akd.character.kinematics import FrameVectors
+from akd.contact.easing import quintic_step
 from akd.contact.measures import Feet
-from akd.contact.traces import AGREEMENT, SLOWEST, STANCE_QUANTILE
+from akd.contact.traces import MAX_DISAGREEMENT, MIN_RETRACTION_SPEED, STANCE_QUANTILE
 
 GROUND_WINDOW = 0.4
 """Within this long before and after any moment a body that is not flying has touched the ground [s]."""
-GROUND_SHARE = 30
+GROUND_PERCENTILE = 30
 """Per cent of that time it is on the ground or, where toes dig in, below it."""
-LOW, LOW_BACK = 0.04, 0.06
+STANCE_HEIGHT, RETRACTED_STANCE_HEIGHT = 0.04, 0.06
 """A foot this near to its own ground may be standing; one that is pulled back under the body may be a little higher [ℓ]."""
-SLOW = 0.55
+STANCE_SPEED = 0.55
 """A low foot stands if it is no faster over the ground than this [ℓ/s],"""
-PULLED = 0.3
+MIN_RETRACTION = 0.3
 """or is pulled back with at least this share of the body's speed: artists' stance feet move by a sine."""
-SHORTEST = 0.05
+MIN_STANCE = 0.05
 """Stances shorter than this are a foot passing by, gaps shorter than this are a foot that trembles [s]."""
-MOMENT = 0.1
+MAX_TIPPING = 0.1
 """Longest time for which feet all on one side of the body are taken for others that leave too early or land too late [s]."""
-FALLS = 0.5
+FLIGHT_GRAVITY_SHARE = 0.5
 """A body without a standing foot flies if it falls with at least this share of gravity."""
-CLEARANCE = 0.045
+SWING_CLEARANCE = 0.045
 """Feet that swing forward are carried at least this high, clear of what counts as contact [ℓ]."""
-STEP = 0.1
+MIN_STEP = 0.1
 """Two prints farther apart than this have a swing between them [ℓ]."""
-RISE, LEAVE = 0.2, 0.5
+RISE_SHARE, CATCH_UP_SHARE = 0.2, 0.5
 """Share of a swing in which a foot rises to its clearance, and in which it catches up with its path; the same at its end."""
-HASTE, CALM = 0.12, 0.28
+SWING_SMOOTHING, SMOOTHING_ONSET = 0.12, 0.28
 """Share of a swing over which the path of an unhurried foot is smoothed, and in which that sets in and ends."""
 Stance = Bool[np.ndarray, "frame foot"]
 """Which feet stand when."""
-Seen = Float[np.ndarray, "frame foot 2"]
+FootVelocities = Float[np.ndarray, "frame foot 2"]
 """Forward and rightward velocity of feet as seen from the body [ℓ/s]."""
 
 
 def ground_line(lowest: Float[np.ndarray, " frame"], fps: float) -> Float[np.ndarray, " frame"]:
     """The height of the ground under a motion that floats, sinks or drifts: what its lowest point keeps coming back to."""
     reach = max(round(GROUND_WINDOW * fps), 1)
-    level = percentile_filter(lowest, GROUND_SHARE, size=2 * reach + 1, mode="nearest")
+    level = percentile_filter(lowest, GROUND_PERCENTILE, size=2 * reach + 1, mode="nearest")
     return gaussian_filter1d(level, reach / 2, mode="nearest")
 
 
@@ -58,39 +58,41 @@ def foot_levels(height: Float[np.ndarray, "frame foot"], ahead: Float[np.ndarray
     return np.minimum(np.array(pulled, float), np.quantile(height, STANCE_QUANTILE, axis=0))
 
 
-def implied_velocity(height: Float[np.ndarray, "frame foot"], seen: Seen) -> Float[np.ndarray, " 2"] | None:
+def implied_velocity(height: Float[np.ndarray, "frame foot"], seen: FootVelocities) -> Float[np.ndarray, " 2"] | None:
     """How fast the body goes (forward, to the right) if standing feet stand; None if they do not agree or do not walk.
 
     Standing are low feet that move the way most low feet move, the lower the heavier. Their mean is taken, not their
     median: it brings feet that speed up and slow down over their stance back to where they stood.
     """
-    depth = np.clip(LOW - np.maximum(height, 0.0), 0.0, None)
+    depth = np.clip(STANCE_HEIGHT - np.maximum(height, 0.0), 0.0, None)
     flow = (depth[..., None] * seen).sum((0, 1))
     stands = (depth > 0) & (seen @ flow > 0)
     if stands.sum() < 3 or stands.sum() < (depth > 0).sum() / 2:
         return None
     common = np.median(seen[stands], axis=0)
-    stands &= seen @ common > PULLED * (common @ common)
+    stands &= seen @ common > MIN_RETRACTION * (common @ common)
     mean = np.average(seen[stands], axis=0, weights=depth[stands]) if stands.any() else common
     speed, apart = np.linalg.norm(mean), np.median(np.linalg.norm(seen[stands] - mean, axis=-1))
-    return None if speed < SLOWEST or apart > AGREEMENT * speed else -mean
+    return None if speed < MIN_RETRACTION_SPEED or apart > MAX_DISAGREEMENT * speed else -mean
 
 
-def detect_stance(feet: Feet, seen: Seen, velocity: Float[np.ndarray, " 2"], fps: float) -> Bool[np.ndarray, "frame foot"]:
+def detect_stance(
+    feet: Feet, seen: FootVelocities, velocity: Float[np.ndarray, " 2"], fps: float
+) -> Bool[np.ndarray, "frame foot"]:
     """Which feet stand for some time: near their own ground, and either slow over it or pulled back under the body.
 
     ``velocity`` is that of the body, forward and to the right.
     """
     over_ground = np.linalg.norm(np.gradient(feet[..., [0, 2]], axis=0), axis=-1) * fps
-    pulled = (velocity @ velocity > SLOWEST**2) & (seen @ -velocity > PULLED * (velocity @ velocity))
-    low = feet[..., 1] < np.where(pulled, LOW_BACK, LOW)
-    stands = low & (pulled | (over_ground < SLOW))
-    shortest = max(round(SHORTEST * fps), 1)
+    pulled = (velocity @ velocity > MIN_RETRACTION_SPEED**2) & (seen @ -velocity > MIN_RETRACTION * (velocity @ velocity))
+    low = feet[..., 1] < np.where(pulled, RETRACTED_STANCE_HEIGHT, STANCE_HEIGHT)
+    stands = low & (pulled | (over_ground < STANCE_SPEED))
+    shortest = max(round(MIN_STANCE * fps), 1)
     for foot in range(feet.shape[1]):
-        for start, end in stretches(~stands[:, foot]):
+        for start, end in intervals(~stands[:, foot]):
             if end - start <= shortest and low[start:end, foot].all() and start > 0 and end < len(stands):
                 stands[start:end, foot] = True
-        for start, end in stretches(stands[:, foot]):
+        for start, end in intervals(stands[:, foot]):
             if end - start <= shortest and start > 0 and end < len(stands):
                 stands[start:end, foot] = False
     return stands
@@ -104,21 +106,21 @@ def close_gaps(
     The foot that left stays for half of the gap, and the one that lands is there for the other half.
     """
     out, rise = stands.copy(), np.gradient(height) * fps
-    for start, end in stretches(~np.asarray(stands.any(axis=1))):
+    for start, end in intervals(~np.asarray(stands.any(axis=1))):
         before, after = max(start - 1, 0), min(end, len(stands) - 1)
-        if (rise[after] - rise[before]) * fps < -FALLS * gravity * (after - before):
+        if (rise[after] - rise[before]) * fps < -FLIGHT_GRAVITY_SHARE * gravity * (after - before):
             continue
         _bridge(out, stands, start, end)
     return out
 
 
-def hold_up(
+def extend_while_tipping(
     stands: Bool[np.ndarray, "frame foot"], tips: Bool[np.ndarray, " frame"], fps: float
 ) -> Bool[np.ndarray, "frame foot"]:
     """The same stances, longer where for a moment the body ``tips`` over the only feet that stand: none tips so briefly."""
     out = stands.copy()
-    for start, end in stretches(tips):
-        if end - start <= round(MOMENT * fps) and start > 0 and end < len(stands):
+    for start, end in intervals(tips):
+        if end - start <= round(MAX_TIPPING * fps) and start > 0 and end < len(stands):
             _bridge(out, stands, start, end)
     return out
 
@@ -130,13 +132,15 @@ def _bridge(out: Stance, stands: Stance, start: int, end: int) -> None:
     out[middle:end] |= stands[min(end, len(stands) - 1)]
 
 
-def stretches(mask: Bool[np.ndarray, " frame"]) -> list[tuple[int, int]]:
+def intervals(mask: Bool[np.ndarray, " frame"]) -> list[tuple[int, int]]:
     """First frame of every run of true values, and the frame after it."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], mask, [False])).astype(int)))
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
-def locked_feet(feet: Feet, stands: Bool[np.ndarray, "frame foot"], rolled: Feet | None = None, clearance: float = CLEARANCE) -> Feet:
+def lock_paths(
+    feet: Feet, stands: Bool[np.ndarray, "frame foot"], rolled: Feet | None = None, clearance: float = SWING_CLEARANCE
+) -> Feet:
     """The paths of feet that stay where they stand.
 
     A standing foot is held at the middle of its drift and at y = 0, or goes only as it is ``rolled`` over the ground.
@@ -144,13 +148,11 @@ def locked_feet(feet: Feet, stands: Bool[np.ndarray, "frame foot"], rolled: Feet
     where it would brush over the ground, to this ``clearance``.
     """
     rolled = np.zeros_like(feet) if rolled is None else rolled
-    paths = [
-        _planted_foot(feet[:, foot], stretches(stands[:, foot]), rolled[:, foot], clearance) for foot in range(feet.shape[1])
-    ]
+    paths = [_locked_foot(feet[:, foot], intervals(stands[:, foot]), rolled[:, foot], clearance) for foot in range(feet.shape[1])]
     return np.stack(paths, 1) if paths else feet
 
 
-def _planted_foot(path: Vectors, stances: list[tuple[int, int]], rolled: Vectors, clearance: float) -> Vectors:
+def _locked_foot(path: FrameVectors, stances: list[tuple[int, int]], rolled: FrameVectors, clearance: float) -> FrameVectors:
     floor = np.zeros(len(path))
     if not stances:
         return np.stack((path[:, 0], np.maximum(path[:, 1], 0.0), path[:, 2]), -1)
@@ -163,13 +165,13 @@ def _planted_foot(path: Vectors, stances: list[tuple[int, int]], rolled: Vectors
     out += shift
     for k, ((_, left), (right, _)) in enumerate(pairwise(stances)):
         u = np.arange(1, right - left + 1) / (right - left + 1)
-        moved = path[left:right] + shift[left - 1] + ease(u)[:, None] * (shift[right] - shift[left - 1])
+        moved = path[left:right] + shift[left - 1] + quintic_step(u)[:, None] * (shift[right] - shift[left - 1])
         leaves, lands = held[k][-1], held[k + 1][0]
-        if np.linalg.norm(lands - leaves) > STEP:
-            floor[left:right] = clearance * ease(np.minimum(u, 1 - u) / RISE)
+        if np.linalg.norm(lands - leaves) > MIN_STEP:
+            floor[left:right] = clearance * quintic_step(np.minimum(u, 1 - u) / RISE_SHARE)
             # Up first, then on: a foot that is still low does not move over the ground yet.
-            moved[:, [0, 2]] += ((1 - ease(u / LEAVE))[:, None] * (leaves - moved))[:, [0, 2]]
-            moved[:, [0, 2]] += ((1 - ease((1 - u) / LEAVE))[:, None] * (lands - moved))[:, [0, 2]]
+            moved[:, [0, 2]] += ((1 - quintic_step(u / CATCH_UP_SHARE))[:, None] * (leaves - moved))[:, [0, 2]]
+            moved[:, [0, 2]] += ((1 - quintic_step((1 - u) / CATCH_UP_SHARE))[:, None] * (lands - moved))[:, [0, 2]]
         out[left:right] = moved
     out[:, 1] = _smooth_max(out[:, 1], floor)
     return out
@@ -182,14 +184,14 @@ def _smooth_max(height: np.ndarray, floor: np.ndarray) -> np.ndarray:
 
 def smooth_swing(paths: Feet, stands: Bool[np.ndarray, "frame foot"]) -> Feet:
     """The paths without the haste in which planted feet leave late and are down early. Stances stay as they are."""
-    swings = [(foot, a, b) for foot in range(paths.shape[1]) for a, b in stretches(~stands[:, foot])]
+    swings = [(foot, a, b) for foot in range(paths.shape[1]) for a, b in intervals(~stands[:, foot])]
     if not swings:
         return paths
     # Gone along with, so that smoothing does not hold back what travels.
     along = np.linspace(0, 1, len(paths))[:, None, None] * (paths[-1] - paths[0]).mean(0)
-    width = HASTE * float(np.median([b - a for _, a, b in swings]))
+    width = SWING_SMOOTHING * float(np.median([b - a for _, a, b in swings]))
     smooth, out = gaussian_filter1d(paths - along, width, axis=0, mode="nearest") + along, paths.copy()
     for foot, a, b in swings:
         u = np.arange(1, b - a + 1) / (b - a + 1)
-        out[a:b, foot] += ease(np.minimum(u, 1 - u) / CALM)[:, None] * (smooth - paths)[a:b, foot]
+        out[a:b, foot] += quintic_step(np.minimum(u, 1 - u) / SMOOTHING_ONSET)[:, None] * (smooth - paths)[a:b, foot]
     return out

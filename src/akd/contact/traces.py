@@ -24,7 +24,7 @@ from akd.rotations import quaternion_conjugate, quaternion_multiply, quaternion_
 from akd.skeleton import Pose, Posed, forward_kinematics
 from akd.splats import skin_points
 
-CHUNK = 1_000_000
+SKIN_CHUNK = 1_000_000
 """Vertices skinned at a time: about 200 MB while it lasts."""
 
 
@@ -80,15 +80,15 @@ def _skin(rig: Rig, posed: Posed) -> tuple[np.ndarray, np.ndarray]:
     if rig.mesh.vertex_count == 0:
         return feet, lowest
     weights, points = (torch.as_tensor(array, dtype=torch.float64) for array in (rig.weights, rig.mesh.vertices))
-    chunk = max(1, CHUNK // rig.mesh.vertex_count)
+    chunk = max(1, SKIN_CHUNK // rig.mesh.vertex_count)
     for start in range(0, len(joints), chunk):
         now = slice(start, start + chunk)
         vertices = skin_points(rig.skeleton, Posed(posed.rotation[now], posed.position[now]), weights, points).numpy()
-        lowest[now], feet[now] = vertices[..., 1].min(-1), feet_of(rig, joints[now], vertices)
+        lowest[now], feet[now] = vertices[..., 1].min(-1), feet_from_vertices(rig, joints[now], vertices)
     return feet, lowest
 
 
-def feet_of(
+def feet_from_vertices(
     rig: Rig, joints: Float[np.ndarray, "frame joint 3"], vertices: Float[np.ndarray, "frame vertex 3"]
 ) -> Float[np.ndarray, "frame foot 3"]:
     """Mean x and z of each leg's sole, and its lowest y."""
@@ -106,16 +106,16 @@ def _tip_feet(rig: Rig, joints: np.ndarray) -> np.ndarray:
     return joints[:, tips] - rig.skeleton.positions[tips] * np.array([0.0, 1.0, 0.0])
 
 
-GROUND_REACH = 0.1
+MAX_GROUND_OFFSET = 0.1
 """A stance level farther than this from y = 0 is not an artist's tolerance but a foot in the air (or a hole) [ℓ]."""
 STANCE_QUANTILE = 1 / 3
 """The stance level is this quantile of the heights of a foot that is being pulled back: below the middle, since a
 galloping foot is still in the air for part of that, but not at the bottom, since toes dig in as they push off."""
-STANDING = 0.1
+MAX_IN_PLACE_SPEED = 0.1
 """A root that gets ahead less than this stays in place [ℓ/s]."""
-SLOWEST = 0.2
+MIN_RETRACTION_SPEED = 0.2
 """Feet that are pulled back more slowly than this do not walk [ℓ/s]."""
-AGREEMENT = 0.5
+MAX_DISAGREEMENT = 0.5
 """Feet in stance agree if half of their steps are within this share of the common velocity."""
 
 
@@ -129,7 +129,7 @@ def stance_heights(feet: Feet, ahead: Float[np.ndarray, "frame foot"]) -> Float[
         np.quantile(height[:-1][going] if going.any() else height, STANCE_QUANTILE)
         for height, going in zip(feet[..., 1].T, back.T, strict=True)
     ]
-    return np.clip(np.array(levels, float), -GROUND_REACH, GROUND_REACH)
+    return np.clip(np.array(levels, float), -MAX_GROUND_OFFSET, MAX_GROUND_OFFSET)
 
 
 def treadmill_velocity(feet: Feet, root: Float[np.ndarray, "frame 3"], fps: float) -> Float[np.ndarray, " 3"] | None:
@@ -139,7 +139,7 @@ def treadmill_velocity(feet: Feet, root: Float[np.ndarray, "frame 3"], fps: floa
     are the steps in contact at both ends that go with the mean of such steps, the lower the heavier: swinging feet may
     skim the ground too. Heights are measured from each foot's own ground.
     """
-    if len(feet) < 3 or np.linalg.norm((root[-1] - root[0])[[0, 2]]) * fps > STANDING * (len(root) - 1):
+    if len(feet) < 3 or np.linalg.norm((root[-1] - root[0])[[0, 2]]) * fps > MAX_IN_PLACE_SPEED * (len(root) - 1):
         return None
     low = in_contact(feet)
     steps = low[1:] & low[:-1]
@@ -151,7 +151,7 @@ def treadmill_velocity(feet: Feet, root: Float[np.ndarray, "frame 3"], fps: floa
     common = np.median(stance, axis=0)
     speed = float(np.linalg.norm(common))
     apart = float(np.median(np.linalg.norm(stance - common, axis=1)))
-    if speed < SLOWEST or apart > AGREEMENT * speed:
+    if speed < MIN_RETRACTION_SPEED or apart > MAX_DISAGREEMENT * speed:
         return None
     return np.array([-common[0], 0.0, -common[1]])
 

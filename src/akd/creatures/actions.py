@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from akd.character.limb_model import LimbModel
-from akd.contact.easing import through
+from akd.contact.easing import keyed_curve
 from akd.creatures.action import Action, ActionParameters, lasting, still, vectors, wave
 from akd.creatures.carriage import choreography, spread, tail_wave
 from akd.creatures.footing import feet_centre, walking_feet
@@ -38,8 +38,8 @@ def idle(body: LimbModel, cue: ActionParameters) -> Choreography:
 
 def look(body: LimbModel, cue: ActionParameters) -> Choreography:
     """To one side, to the other, and ahead again."""
-    turn = cue.side * cue.amount * through([(0, 0), (0.22, 0.75), (0.4, 0.75), (0.62, -0.75), (0.8, -0.75), (1, 0)], cue.u)
-    up = cue.amount * through([(0, 0), (0.25, 0.12), (0.5, -0.05), (0.75, 0.12), (1, 0)], cue.u)
+    turn = cue.side * cue.amount * keyed_curve([(0, 0), (0.22, 0.75), (0.4, 0.75), (0.62, -0.75), (0.8, -0.75), (1, 0)], cue.u)
+    up = cue.amount * keyed_curve([(0, 0), (0.25, 0.12), (0.5, -0.05), (0.75, 0.12), (1, 0)], cue.u)
     quiet = idle(body, replace(cue, amount=0.3 * cue.amount))
     bends = (
         quiet.bends | spread(body.neck, vectors(cue.u, y=0.85 * turn, z=up)) | spread(body.spine, vectors(cue.u, y=0.15 * turn))
@@ -58,7 +58,7 @@ def turn(body: LimbModel, cue: ActionParameters) -> Choreography:
 
 def crouch(body: LimbModel, cue: ActionParameters) -> Choreography:
     """Down, wait, up."""
-    down = through([(0, 0), (0.3, 1), (0.65, 1), (1, 0)], cue.u)
+    down = keyed_curve([(0, 0), (0.3, 1), (0.65, 1), (1, 0)], cue.u)
     depth = min(0.45 * cue.amount, *(0.75 * (1 - foot.leg.shortest / foot.leg.longest) for foot in body.feet))
     tilt = 0.5 * body.is_upright * down
     bends = spread(body.spine, vectors(cue.u, z=-0.5 * tilt))
@@ -71,7 +71,7 @@ def crouch(body: LimbModel, cue: ActionParameters) -> Choreography:
 
 def sit(body: LimbModel, cue: ActionParameters) -> Choreography:
     """Rump down, fore legs straight, and up again: the trunk turns about the shoulders."""
-    down = through([(0, 0), (0.3, 1), (0.7, 1), (1, 0)], cue.u)
+    down = keyed_curve([(0, 0), (0.3, 1), (0.7, 1), (1, 0)], cue.u)
     rest = body.skeleton.positions
     shoulder = np.mean([rest[foot.leg.hip] for foot in body.feet if foot.order == 0], axis=0)
     pitch = _sitting_angle(body, shoulder) * down * min(cue.amount, 1.0)
@@ -97,7 +97,7 @@ def _sitting_angle(body: LimbModel, shoulder: np.ndarray) -> float:
 
 def eat(body: LimbModel, cue: ActionParameters) -> Choreography:
     """Head down to the ground, a few bites, head up; a neck too short for that is helped by lower shoulders."""
-    down = through([(0, 0), (0.25, 1), (0.8, 1), (1, 0)], cue.u)
+    down = keyed_curve([(0, 0), (0.25, 1), (0.8, 1), (1, 0)], cue.u)
     bites = 0.06 * cue.amount * down * wave(cue.u, 5)
     bend, above = _neck_reach(body)
     root, snout = body.skeleton.positions[0], body.skeleton.positions[body.neck[-1]]

@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Float
 
-from akd.character.kinematics import Vectors, about
+from akd.character.kinematics import FrameVectors, axis_rotations
 from akd.character.limb_model import LimbModel
 from akd.creatures.footing import feet_centre, path
 from akd.creatures.perform import Choreography, FootTargets
@@ -23,12 +23,12 @@ def choreography(puppet: LimbModel, stride: GaitParameters, footing: FootTargets
     cycle = time / stride.period
     place, heading = path(stride, time)
     from_centre = puppet.skeleton.positions[0] - feet_centre(puppet)
-    place = place + about(1, heading) @ from_centre - from_centre
+    place = place + axis_rotations(1, heading) @ from_centre - from_centre
     rise, slope = _rise(puppet, stride, cycle)
     gait, style = stride.gait, stride.style
     to_side = _sided(puppet, cycle - stride.middle[:, None])
     aside = np.stack((0 * rise, rise - gait.crouch * style.crouch, gait.sway * style.sway * to_side), -1)
-    shift = place + (about(1, heading) @ aside[..., None])[..., 0]
+    shift = place + (axis_rotations(1, heading) @ aside[..., None])[..., 0]
     hind, fore = _reaching(puppet, stride, cycle, last=True), _reaching(puppet, stride, cycle, last=False)
     undulation = UNDULATION if _walks_sprawling(puppet) else 1.0
     twist = min(gait.twist * style.sway, undulation * _widest_twist(puppet, stride))
@@ -45,12 +45,12 @@ def choreography(puppet: LimbModel, stride: GaitParameters, footing: FootTargets
     return Choreography(shift, heading, lean, footing, bends, swinging_arms(puppet, stride, cycle))
 
 
-def spread(joints: tuple[int, ...], bend: Vectors) -> dict[int, Vectors]:
+def spread(joints: tuple[int, ...], bend: FrameVectors) -> dict[int, FrameVectors]:
     """A bend shared evenly by a chain of joints."""
     return {joint: bend / len(joints) for joint in joints}
 
 
-def tail_wave(tail: tuple[int, ...], cycle: Wave, swing: float, pitch: Wave | float = 0.0) -> dict[int, Vectors]:
+def tail_wave(tail: tuple[int, ...], cycle: Wave, swing: float, pitch: Wave | float = 0.0) -> dict[int, FrameVectors]:
     """A tail that follows the hips, every joint a little later than the one before."""
     out = {}
     for number, joint in enumerate(tail):
@@ -60,7 +60,9 @@ def tail_wave(tail: tuple[int, ...], cycle: Wave, swing: float, pitch: Wave | fl
     return out
 
 
-def hanging(side: float, forward: Wave | float, elbow: Wave | float, away: Wave | float = 0.14) -> tuple[Vectors, Vectors]:
+def hanging(
+    side: float, forward: Wave | float, elbow: Wave | float, away: Wave | float = 0.14
+) -> tuple[FrameVectors, FrameVectors]:
     """Directions of an arm that hangs: swung forward, bent at the elbow, held away from the body [rad]."""
     forward, elbow, away = np.broadcast_arrays(*map(np.asarray, (forward, elbow, away)))
 
@@ -70,7 +72,7 @@ def hanging(side: float, forward: Wave | float, elbow: Wave | float, away: Wave 
     return pointing(forward, away), pointing(forward + elbow, 0.4 * away)
 
 
-def swinging_arms(puppet: LimbModel, stride: GaitParameters, cycle: Wave) -> dict[int, tuple[Vectors, Vectors]]:
+def swinging_arms(puppet: LimbModel, stride: GaitParameters, cycle: Wave) -> dict[int, tuple[FrameVectors, FrameVectors]]:
     """Arms of an upright body swing against the legs."""
     if not puppet.is_humanoid:
         return {}
@@ -83,7 +85,7 @@ def swinging_arms(puppet: LimbModel, stride: GaitParameters, cycle: Wave) -> dic
     return out
 
 
-def _dangling_arms(puppet: LimbModel, cycle: Wave) -> dict[int, Vectors]:
+def _dangling_arms(puppet: LimbModel, cycle: Wave) -> dict[int, FrameVectors]:
     """Arms of a level body, as a tyrannosaur's, hardly move."""
     if puppet.is_humanoid:
         return {}

@@ -3,9 +3,9 @@
 import numpy as np
 from jaxtyping import Float
 
-from akd.character.kinematics import about
+from akd.character.kinematics import axis_rotations
 from akd.character.limb_model import Foot, LimbModel
-from akd.contact.easing import arc, glide, through
+from akd.contact.easing import keyed_curve, lift_arc, septic_step
 from akd.creatures.perform import FootTargets
 from akd.gait.stride import GaitParameters
 
@@ -46,9 +46,9 @@ def _one_foot(puppet: LimbModel, number: int, stride: GaitParameters, time: Inst
     swing = (since - stride.duty) / (1 - stride.duty)
     here, yaw_here = _print(puppet, foot, stride, step, number)
     there, yaw_there = _print(puppet, foot, stride, step + 1, number)
-    onward = glide(swing)
+    onward = septic_step(swing)
     place = here + onward[:, None] * (there - here)
-    place[:, 1] = gait.clearance * stride.style.lift * arc(swing)
+    place[:, 1] = gait.clearance * stride.style.lift * lift_arc(swing)
     return place, yaw_here + onward * (yaw_there - yaw_here), _pitch(foot, stride, since)
 
 
@@ -58,7 +58,7 @@ def _print(puppet: LimbModel, foot: Foot, stride: GaitParameters, step: Instants
     place, heading = path(stride, (step + stride.middle[number]) * stride.period)
     at = foot.centre * np.array([1.0, 0, 1.0])
     at[2] = foot.side * _distance_from_middle(puppet, foot, stride.gait.width) if foot.side and not foot.leg.sprawls else at[2]
-    return centre + place + about(1, heading) @ (at - centre), heading
+    return centre + place + axis_rotations(1, heading) @ (at - centre), heading
 
 
 def _distance_from_middle(puppet: LimbModel, foot: Foot, width: float) -> float:
@@ -79,4 +79,4 @@ def _pitch(foot: Foot, stride: GaitParameters, since: Instants) -> Instants:
         (0.0, strike), (0.15 * duty, 0.0), (0.7 * duty, 0.0), (duty, -min(rise, 0.5 * tilts) * long),
         (duty + 0.3 * (1 - duty), -1.5 * rise), (duty + 0.8 * (1 - duty), 0.8 * strike), (1.0, strike),
     ]  # fmt: skip
-    return through(keys, since)
+    return keyed_curve(keys, since)

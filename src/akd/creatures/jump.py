@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from akd.character.limb_model import LimbModel
-from akd.contact.easing import arc, ease, glide, through
+from akd.contact.easing import keyed_curve, lift_arc, quintic_step, septic_step
 from akd.creatures.action import Action, ActionParameters, Curve, still, vectors
 from akd.creatures.carriage import hanging, spread, tail_wave
 from akd.creatures.perform import Choreography, FootTargets
@@ -51,10 +51,10 @@ def jump(body: LimbModel, cue: ActionParameters) -> Choreography:
     time = cue.u * clock.end
     height = _height(clock, time)
     length = (0.4 if len(body.feet) == 2 else 1.1) * cue.amount
-    forward = length * ease((time - clock.push) / (clock.low - clock.push))
+    forward = length * quintic_step((time - clock.push) / (clock.low - clock.push))
     level = not body.is_upright and len(body.feet) > 2
     pitch = _pitch(clock, time) * min(1.0, 1.0 / max(body.trunk_length, 0.1)) * level
-    folded = through([(0, 0), (clock.push, 1), (clock.leave, 0), (clock.land, 0), (clock.low, 0.8), (clock.end, 0)], time)
+    folded = keyed_curve([(0, 0), (clock.push, 1), (clock.leave, 0), (clock.land, 0), (clock.low, 0.8), (clock.end, 0)], time)
     lean = vectors(cue.u, z=pitch - 0.35 * folded * body.is_upright)
     bends = spread(body.spine, vectors(cue.u, z=-(0.15 if level else 0.3) * folded))
     bends |= {j: b for tail in body.tails for j, b in tail_wave(tail, 0 * cue.u, 0.0, -0.4 * pitch - 0.3 * folded).items()}
@@ -66,12 +66,12 @@ def jump(body: LimbModel, cue: ActionParameters) -> Choreography:
 
 def _height(clock: JumpTiming, time: Curve) -> Curve:
     """Root height above rest: cubic on the ground, matching speed at take-off and landing, a parabola between."""
-    ground = through([(0, 0), (clock.push, -DEPTH)], time)
+    ground = keyed_curve([(0, 0), (clock.push, -DEPTH)], time)
     push = _cubic(time, clock.push, clock.leave, -DEPTH, STRETCH, 0.0, clock.speed)
     gone = time - clock.leave
     flight = STRETCH + clock.speed * gone * (1 - gone / (clock.land - clock.leave))
     land = _cubic(time, clock.land, clock.low, STRETCH, -0.9 * DEPTH, -clock.speed, 0.0)
-    rise = through([(clock.low, -0.9 * DEPTH), (clock.end, 0)], time)
+    rise = keyed_curve([(clock.low, -0.9 * DEPTH), (clock.end, 0)], time)
     parts = [time < clock.push, time < clock.leave, time < clock.land, time < clock.low]
     return np.select(parts, [ground, push, flight, land], rise)
 
@@ -88,7 +88,7 @@ def _cubic(time: Curve, start: float, end: float, a: float, b: float, slope_a: f
 def _pitch(clock: JumpTiming, time: Curve) -> Curve:
     middle = (clock.leave + clock.land) / 2
     keys = [(0, 0), (clock.push, -0.08), (clock.leave, 0.3), (middle, 0.1), (clock.land, -0.25), (clock.end, 0)]
-    return through(keys, time)
+    return keyed_curve(keys, time)
 
 
 def _feet(body: LimbModel, clock: JumpTiming, time: Curve, height: Curve, length: float) -> FootTargets:
@@ -100,10 +100,12 @@ def _feet(body: LimbModel, clock: JumpTiming, time: Curve, height: Curve, length
         late = 0.1 * flight if foot.order > 0 else 0.0
         start, end = clock.leave - early, clock.land - early + late
         u = (time - start) / (end - start)
-        place[:, number, 0] += length * glide(u)
-        place[:, number, 1] = (0.3 * arc(u) + np.maximum(height - STRETCH, 0.0)) * ((u > 0) & (u < 1)) * np.minimum(1, 6 * arc(u))
+        place[:, number, 0] += length * septic_step(u)
+        place[:, number, 1] = (
+            (0.3 * lift_arc(u) + np.maximum(height - STRETCH, 0.0)) * ((u > 0) & (u < 1)) * np.minimum(1, 6 * lift_arc(u))
+        )
         long = min(foot.length / 0.2, 1.0) * (not foot.leg.sprawls)
-        rise = through(
+        rise = keyed_curve(
             [(clock.push + 0.5 * (start - clock.push), 0), (start, -0.5), (start + 0.4 * flight, -0.7), (end, 0)], time
         )
         pitch[:, number] = long * rise
@@ -113,7 +115,9 @@ def _feet(body: LimbModel, clock: JumpTiming, time: Curve, height: Curve, length
 def _arms(body: LimbModel, clock: JumpTiming, time: Curve) -> dict[int, tuple[np.ndarray, np.ndarray]]:
     if not body.is_humanoid:
         return {}
-    swing = through([(0, 0), (clock.push, -0.9), (clock.leave, 1.9), (clock.land, 0.9), (clock.low, 0.2), (clock.end, 0)], time)
+    swing = keyed_curve(
+        [(0, 0), (clock.push, -0.9), (clock.leave, 1.9), (clock.land, 0.9), (clock.low, 0.2), (clock.end, 0)], time
+    )
     return {number: hanging(arm.side, swing, 0.35 + 0.1 * np.abs(swing), 0.2) for number, arm in enumerate(body.arms)}
 
 

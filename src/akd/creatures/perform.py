@@ -11,9 +11,9 @@ import torch
 from jaxtyping import Float
 from scipy.spatial.transform import Rotation
 
-from akd.character.kinematics import Turns, Vectors, about, skinned, stage_turns
+from akd.character.kinematics import FrameVectors, JointRotations, axis_rotations, local_to_stage, skinned
 from akd.character.limb_model import Arm, Foot, LimbModel
-from akd.contact.clearance import clear_ground, sunken
+from akd.contact.clearance import clear_ground, penetrating_vertices
 from akd.motion import Motion
 from akd.rotations import align_hemisphere, continuous_angles, matrix_to_angles, matrix_to_quaternion
 from akd.skeleton import Pose, Skeleton
@@ -44,16 +44,16 @@ class FootTargets:
 class Choreography:
     """What the body should do, frame by frame."""
 
-    shift: Vectors
+    shift: FrameVectors
     """Displacement of the root from where it is at rest [ℓ]."""
     yaw: Float[np.ndarray, " frame"]
     """Heading of the body [rad]."""
-    lean: Vectors
+    lean: FrameVectors
     """Further turn of the root as a rotation vector in the heading's axes: roll, yaw, pitch; nose up is positive [rad]."""
     footing: FootTargets
-    bends: dict[int, Vectors] = field(default_factory=dict)
+    bends: dict[int, FrameVectors] = field(default_factory=dict)
     """Rotation vectors of joints of trunk, neck and tail relative to their parents, in stage axes [rad]."""
-    arms: dict[int, tuple[Vectors, Vectors]] = field(default_factory=dict)
+    arms: dict[int, tuple[FrameVectors, FrameVectors]] = field(default_factory=dict)
     """For arms by number: directions of upper arm and forearm in the axes of the chest."""
     gaze: float = 0.7
     """Share of the chest's turning that neck and head take back, so that the eyes stay on the path."""
@@ -63,14 +63,14 @@ def perform(puppet: LimbModel, choreography: Choreography, fps: float) -> Motion
     """The motion of the rig."""
     for _ in range(TAKES):
         root, turns = _take(puppet, choreography)
-        deep = sunken(puppet, root, turns)
+        deep = penetrating_vertices(puppet, root, turns)
         if not deep.size:
             break
         puppet = puppet.watching(deep)
     return _motion(puppet.skeleton, root, turns, fps)
 
 
-def _take(puppet: LimbModel, choreography: Choreography) -> tuple[Vectors, Turns]:
+def _take(puppet: LimbModel, choreography: Choreography) -> tuple[FrameVectors, JointRotations]:
     """Places of the root and turns of all joints."""
     skeleton = puppet.skeleton
     turns = _trunk_turns(puppet, choreography)
@@ -93,25 +93,25 @@ def _take(puppet: LimbModel, choreography: Choreography) -> tuple[Vectors, Turns
 class _Target:
     """Where one foot joint must be, and what that means for the skin of the foot."""
 
-    joint: Vectors
+    joint: FrameVectors
     rotation: Float[np.ndarray, "frame 3 3"]
     toes: Float[np.ndarray, "frame 3 3"]
     """Turn of the toes relative to the foot."""
-    sole: Vectors
+    sole: FrameVectors
     """Mean of the sole in x and z, lowest point of the foot in y."""
 
 
-def _trunk_turns(puppet: LimbModel, choreography: Choreography) -> Turns:
+def _trunk_turns(puppet: LimbModel, choreography: Choreography) -> JointRotations:
     skeleton, count = puppet.skeleton, len(choreography.yaw)
     turns = np.tile(np.eye(3), (count, skeleton.joint_count, 1, 1))
-    heading = about(1, choreography.yaw)
+    heading = axis_rotations(1, choreography.yaw)
     turns[:, 0] = heading @ Rotation.from_rotvec(choreography.lean).as_matrix()
     for joint, vector in choreography.bends.items():
         turns[:, joint] = Rotation.from_rotvec(vector).as_matrix()
     for number, (upper, fore) in choreography.arms.items():
         _point_arm(turns, puppet.arms[number], upper, fore)
     if puppet.neck and choreography.gaze:
-        rotation, _ = stage_turns(skeleton, choreography.shift, turns)
+        rotation, _ = local_to_stage(skeleton, choreography.shift, turns)
         chest = np.swapaxes(heading, 1, 2) @ rotation[:, skeleton.parents[puppet.neck[0]]]
         back = Rotation.from_rotvec(-choreography.gaze / len(puppet.neck) * Rotation.from_matrix(chest).as_rotvec()).as_matrix()
         for joint in puppet.neck:
@@ -119,7 +119,7 @@ def _trunk_turns(puppet: LimbModel, choreography: Choreography) -> Turns:
     return turns
 
 
-def _point_arm(turns: Turns, arm: Arm, upper: Vectors, fore: Vectors) -> None:
+def _point_arm(turns: JointRotations, arm: Arm, upper: FrameVectors, fore: FrameVectors) -> None:
     """Turn shoulder and elbow by the shortest way, so that the bones point as told."""
     shoulder = _shortest_turn(np.broadcast_to(arm.directions[0], upper.shape), upper)
     turns[:, arm.upper] = shoulder
@@ -129,7 +129,7 @@ def _point_arm(turns: Turns, arm: Arm, upper: Vectors, fore: Vectors) -> None:
         turns[:, arm.fore] = np.swapaxes(shoulder, 1, 2) @ elbow @ shoulder
 
 
-def _shortest_turn(a: Vectors, b: Vectors) -> Float[np.ndarray, "frame 3 3"]:
+def _shortest_turn(a: FrameVectors, b: FrameVectors) -> Float[np.ndarray, "frame 3 3"]:
     axis = np.cross(a, b)
     sine, cosine = np.linalg.norm(axis, axis=-1), (a * b).sum(-1)
     scale = np.arctan2(sine, cosine) / np.maximum(sine, 1e-9)
@@ -140,8 +140,8 @@ def _foot_target(puppet: LimbModel, number: int, footing: FootTargets) -> _Targe
     """The pose of a foot whose skin moves with foot and toes only; its lowest point is at the height the footing says."""
     foot, rest = puppet.feet[number], puppet.skeleton.positions
     place, pitch = footing.place[:, number], footing.pitch[:, number]
-    heading = about(1, footing.yaw[:, number])
-    rotation, toes = heading @ about(2, pitch), about(2, np.maximum(-pitch, 0.0) if foot.toes else 0 * pitch)
+    heading = axis_rotations(1, footing.yaw[:, number])
+    rotation, toes = heading @ axis_rotations(2, pitch), axis_rotations(2, np.maximum(-pitch, 0.0) if foot.toes else 0 * pitch)
     # The pivot moves from ball to heel as the pitch passes zero, quickly but without a jump.
     pivot = foot.ball + (0.5 + 0.5 * np.tanh(pitch / 0.03))[:, None] * (foot.heel - foot.ball)
     at_pivot = place * np.array([1.0, 0, 1.0]) + (heading @ (pivot - foot.centre)[..., None])[..., 0]
@@ -152,8 +152,12 @@ def _foot_target(puppet: LimbModel, number: int, footing: FootTargets) -> _Targe
 
 
 def _own_skin(
-    puppet: LimbModel, foot: Foot, joint: Vectors, rotation: Float[np.ndarray, "frame 3 3"], toes: Float[np.ndarray, "frame 3 3"]
-) -> Vectors:
+    puppet: LimbModel,
+    foot: Foot,
+    joint: FrameVectors,
+    rotation: Float[np.ndarray, "frame 3 3"],
+    toes: Float[np.ndarray, "frame 3 3"],
+) -> FrameVectors:
     """Sole mean (x, z) and lowest point (y) if all the skin of the foot moved with the foot joint or the toes."""
     rest, vertices, weights = puppet.skeleton.positions, puppet.rig.mesh.vertices, puppet.rig.weights
 
@@ -170,9 +174,9 @@ def _own_skin(
     return np.stack((mean[:, 0], lowest, mean[:, 2]), -1)
 
 
-def _drop(puppet: LimbModel, root: Vectors, turns: Turns, targets: list[_Target], footing: FootTargets) -> float:
+def _drop(puppet: LimbModel, root: FrameVectors, turns: JointRotations, targets: list[_Target], footing: FootTargets) -> float:
     """How far the body must sink so that every foot on the ground is within reach of its hip [ℓ]."""
-    _, position = stage_turns(puppet.skeleton, root, turns)
+    _, position = local_to_stage(puppet.skeleton, root, turns)
     needed = [0.0]
     for number, (foot, target) in enumerate(zip(puppet.feet, targets, strict=True)):
         down = footing.place[:, number, 1] < LOW_STEP
@@ -183,9 +187,9 @@ def _drop(puppet: LimbModel, root: Vectors, turns: Turns, targets: list[_Target]
     return max(needed)
 
 
-def _raised(puppet: LimbModel, root: Vectors, turns: Turns, targets: list[_Target]) -> Vectors:
+def _raised(puppet: LimbModel, root: FrameVectors, turns: JointRotations, targets: list[_Target]) -> FrameVectors:
     """The root, raised where a hip is so near its foot that the leg cannot fold enough."""
-    _, position = stage_turns(puppet.skeleton, root, turns)
+    _, position = local_to_stage(puppet.skeleton, root, turns)
     lift = np.zeros(len(root))
     for foot, target in zip(puppet.feet, targets, strict=True):
         away = position[:, foot.leg.hip] - _effector(foot, target)
@@ -194,24 +198,24 @@ def _raised(puppet: LimbModel, root: Vectors, turns: Turns, targets: list[_Targe
     return root + np.array([0.0, 1.0, 0.0]) * lift[:, None]
 
 
-def _settled(puppet: LimbModel, root: Vectors, turns: Turns, footing: FootTargets) -> Vectors:
+def _settled(puppet: LimbModel, root: FrameVectors, turns: JointRotations, footing: FootTargets) -> FrameVectors:
     """The root at the height where the lowest foot stands: over legs that cannot fold a body rises and falls like compasses."""
-    rotation, position = stage_turns(puppet.skeleton, root, turns)
+    rotation, position = local_to_stage(puppet.skeleton, root, turns)
     lowest = np.stack(
         [skinned(puppet.rig, foot.outline, rotation, position)[..., 1].min(1) for foot in puppet.feet if foot.outline.size]
     )
     return root + np.array([0.0, 1.0, 0.0]) * (footing.place[..., 1].min(1) - lowest.min(0))[:, None]
 
 
-def _effector(foot: Foot, target: _Target) -> Vectors:
+def _effector(foot: Foot, target: _Target) -> FrameVectors:
     """What the leg reaches for: the foot joint, or the sole itself on a leg of one bone."""
     return target.sole if len(foot.leg.chain) == 1 else target.joint
 
 
-def _reach(puppet: LimbModel, root: Vectors, turns: Turns, targets: list[_Target]) -> None:
+def _reach(puppet: LimbModel, root: FrameVectors, turns: JointRotations, targets: list[_Target]) -> None:
     """Set the turns of all leg joints."""
     skeleton = puppet.skeleton
-    rotation, position = stage_turns(skeleton, root, turns)
+    rotation, position = local_to_stage(skeleton, root, turns)
     for foot, target in zip(puppet.feet, targets, strict=True):
         leg, parent = foot.leg, rotation[:, skeleton.parents[foot.leg.hip]]
         away = _effector(foot, target) - position[:, leg.hip]
@@ -227,9 +231,9 @@ def _reach(puppet: LimbModel, root: Vectors, turns: Turns, targets: list[_Target
             turns[:, toe] = target.toes
 
 
-def _corrected(puppet: LimbModel, root: Vectors, turns: Turns, targets: list[_Target]) -> list[_Target]:
+def _corrected(puppet: LimbModel, root: FrameVectors, turns: JointRotations, targets: list[_Target]) -> list[_Target]:
     """The targets moved by what the skinned soles miss, since skin near the ankle follows the shin too."""
-    rotation, position = stage_turns(puppet.skeleton, root, turns)
+    rotation, position = local_to_stage(puppet.skeleton, root, turns)
     out = []
     for foot, target in zip(puppet.feet, targets, strict=True):
         if not foot.outline.size:
@@ -242,7 +246,7 @@ def _corrected(puppet: LimbModel, root: Vectors, turns: Turns, targets: list[_Ta
     return out
 
 
-def _motion(skeleton: Skeleton, root: Vectors, turns: Turns, fps: float) -> Motion:
+def _motion(skeleton: Skeleton, root: FrameVectors, turns: JointRotations, fps: float) -> Motion:
     in_bone_axes = torch.from_numpy(np.swapaxes(skeleton.frames, -1, -2) @ turns @ skeleton.frames)
     angles = matrix_to_angles(in_bone_axes)
     if (angles.diff(dim=0).abs() > torch.pi / 2).any():

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from akd.character.limb_model import LimbModel
-from akd.contact.easing import arc, glide, through
+from akd.contact.easing import keyed_curve, lift_arc, septic_step
 from akd.creatures.action import Action, ActionParameters, Curve, lasting, still, vectors, wave
 from akd.creatures.carriage import hanging, spread
 from akd.creatures.perform import Choreography, FootTargets
@@ -26,7 +26,7 @@ def relaxed_arms(body: LimbModel, cue: ActionParameters, forward: Curve | float 
 
 def greet(body: LimbModel, cue: ActionParameters) -> Choreography:
     """One arm up, the hand to and fro, and down."""
-    raised = through([(0, 0), (0.2, 1), (0.82, 1), (1, 0)], cue.u)
+    raised = keyed_curve([(0, 0), (0.2, 1), (0.82, 1), (1, 0)], cue.u)
     sway = 0.35 * cue.amount * raised * wave(cue.u, 5)
     arms = relaxed_arms(body, cue)
     number = next(n for n, arm in enumerate(body.arms) if arm.side == cue.side)
@@ -52,8 +52,8 @@ def groove(body: LimbModel, cue: ActionParameters) -> Choreography:
         # The leading foot goes on beats 1 and 4, the other follows on 2 and leads back on 3.
         out, back = (0.02, 0.77) if foot.side == cue.side else (0.27, 0.52)
         away, home = (u - out) / 0.21, (u - back) / 0.21
-        place[:, number, 2] += cue.side * step * (glide(away) - glide(home))
-        place[:, number, 1] = 0.12 * k * (arc(away) + arc(home))
+        place[:, number, 2] += cue.side * step * (septic_step(away) - septic_step(home))
+        place[:, number, 1] = 0.12 * k * (lift_arc(away) + lift_arc(home))
     middle = place[:, :, 2].mean(1)
     sway = cue.side * wave(u, 1, -0.25)
     shift = vectors(u, y=-0.06 - 0.03 * k * wave(u, 4, 0.25), z=middle - np.mean(standing.place[0, :, 2]))
@@ -81,7 +81,7 @@ def twist(body: LimbModel, cue: ActionParameters) -> Choreography:
 def disco(body: LimbModel, cue: ActionParameters) -> Choreography:
     """One hand points to the ceiling, then across the hip, while the hips go from side to side."""
     u, k = cue.u, cue.amount
-    point = through([(0, 0), (0.12, 1), (0.25, 0), (0.37, 1), (0.5, 0), (0.62, 1), (0.75, 0), (0.87, 1), (1, 0)], u)
+    point = keyed_curve([(0, 0), (0.12, 1), (0.25, 0), (0.37, 1), (0.5, 0), (0.62, 1), (0.75, 0), (0.87, 1), (1, 0)], u)
     hips = cue.side * wave(u, 2, 0.25)
     arms: Arms = {}
     for number, arm in enumerate(body.arms):
@@ -135,13 +135,13 @@ def kick(body: LimbModel, cue: ActionParameters) -> Choreography:
     u, kicks = cue.u, next(i for i, foot in enumerate(body.feet) if foot.side == cue.side)
     foot, standing = body.feet[kicks], still(body, cue).footing
     up = 0.62 * min(cue.amount, 1.15) * foot.leg.longest
-    ahead = through([(0, 0), (0.2, 0), (0.38, 0.1), (0.5, 0.72), (0.62, 0.1), (0.85, 0), (1, 0)], u) * foot.leg.longest
-    height = through([(0, 0), (0.2, 0), (0.38, 0.75), (0.5, 1), (0.62, 0.7), (0.82, 0), (1, 0)], u) * up
+    ahead = keyed_curve([(0, 0), (0.2, 0), (0.38, 0.1), (0.5, 0.72), (0.62, 0.1), (0.85, 0), (1, 0)], u) * foot.leg.longest
+    height = keyed_curve([(0, 0), (0.2, 0), (0.38, 0.75), (0.5, 1), (0.62, 0.7), (0.82, 0), (1, 0)], u) * up
     place, pitch = standing.place.copy(), standing.pitch.copy()
     place[:, kicks] += np.stack((ahead, height, 0 * u), -1)
-    pitch[:, kicks] = through([(0, 0), (0.2, 0), (0.38, -0.3), (0.5, 1.0), (0.62, -0.3), (0.82, 0), (1, 0)], u)
-    weight = through([(0, 0), (0.2, 1), (0.82, 1), (1, 0)], u)
-    strike = through([(0.3, 0), (0.5, 1), (0.7, 0)], u)
+    pitch[:, kicks] = keyed_curve([(0, 0), (0.2, 0), (0.38, -0.3), (0.5, 1.0), (0.62, -0.3), (0.82, 0), (1, 0)], u)
+    weight = keyed_curve([(0, 0), (0.2, 1), (0.82, 1), (1, 0)], u)
+    strike = keyed_curve([(0.3, 0), (0.5, 1), (0.7, 0)], u)
     other = next(f for f in body.feet if f.side != cue.side)
     lean = vectors(u, x=-0.05 * cue.side * weight, z=0.3 * strike)
     shift = vectors(u, x=-0.05 * strike, y=-0.03 - 0.02 * weight, z=0.8 * other.centre[2] * weight)
@@ -155,7 +155,7 @@ def kick(body: LimbModel, cue: ActionParameters) -> Choreography:
 
 def _strike(u: Curve, at: float) -> Curve:
     """Out fast, back slower."""
-    return through([(at - 0.12, 0.0), (at, 1.0), (at + 0.04, 1.0), (at + 0.22, 0.0)], u)
+    return keyed_curve([(at - 0.12, 0.0), (at, 1.0), (at + 0.04, 1.0), (at + 0.22, 0.0)], u)
 
 
 def _fights(body: LimbModel) -> bool:

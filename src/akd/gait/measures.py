@@ -28,7 +28,7 @@ from akd.rig import GRAVITY
 
 MIN_AMPLITUDE = 0.1
 """Feet that swing less than this do not walk [ℓ]."""
-SWAY = 0.05
+MIN_TRAVEL_SPEED = 0.05
 """A root that gets ahead no faster than this has no heading [ℓ/s]."""
 ForeAft = Float[np.ndarray, "frame foot"]
 
@@ -60,7 +60,7 @@ def measure_stride(fore_aft: ForeAft, feet: Feet, fps: float) -> StrideMeasures 
     if period is None:
         return None
     closed = is_closed(fore_aft)
-    foremost, amplitude = _swing(fore_aft, fps, period, closed)
+    foremost, amplitude = _foremost_and_amplitude(fore_aft, fps, period, closed)
     landings = [touch_down(h, x, fps, period, closed) for h, x in zip(feet[..., 1].T, fore_aft.T, strict=True)]
     landed = all(phase is not None for phase in landings)
     phase = np.array(landings, float) if landed else foremost
@@ -109,7 +109,7 @@ def touch_down(
     if not starts.size:
         return None
     lengths = np.array([_run_length(down, start, closed) for start in starts.tolist()])
-    times = np.maximum(_sinks_at(hover, starts), _sinks_at(forward, starts)) / fps
+    times = np.maximum(_zero_crossings(hover, starts), _zero_crossings(forward, starts)) / fps
     # A contact counts if none longer begins within half a stride.
     apart = np.abs(times[:, None] - times)
     if closed:
@@ -142,7 +142,7 @@ def heading(root: Float[np.ndarray, "frame 3"], turn: Float[np.ndarray, " frame"
     """
     step = np.diff(root[:, [0, 2]], axis=0)
     length = np.linalg.norm(step, axis=1).sum()
-    if np.linalg.norm(step.sum(0)) * fps <= SWAY * len(step):
+    if np.linalg.norm(step.sum(0)) * fps <= MIN_TRAVEL_SPEED * len(step):
         return None
     middle = (turn[1:] + turn[:-1]) / 2
     forward = np.stack((np.cos(middle), -np.sin(middle)), 1)
@@ -159,7 +159,7 @@ def circular_mean(phase: Float[np.ndarray, " n"]) -> float:
     return float(np.angle(np.exp(2j * np.pi * phase).sum()) / (2 * np.pi) % 1.0)
 
 
-def _swing(fore_aft: ForeAft, fps: float, period: float, closed: bool) -> tuple[np.ndarray, np.ndarray]:
+def _foremost_and_amplitude(fore_aft: ForeAft, fps: float, period: float, closed: bool) -> tuple[np.ndarray, np.ndarray]:
     """Phase of the foremost point and amplitude, foot by foot."""
     if closed:
         # The ends meet: there is no trend to remove, and one fitted to few strides would be an artefact.
@@ -191,7 +191,7 @@ def _speed(fore_aft: np.ndarray, closed: bool) -> np.ndarray:
     return np.gradient(fore_aft)
 
 
-def _sinks_at(curve: np.ndarray, starts: np.ndarray) -> np.ndarray:
+def _zero_crossings(curve: np.ndarray, starts: np.ndarray) -> np.ndarray:
     """The moment between the frame before each start and the start [frames] at which a curve passes zero, or has already."""
     before, now = curve[starts - 1], curve[starts]
     return np.where(before > 0, starts - now / np.where(before > 0, now - before, -1.0), starts - 1)
@@ -203,7 +203,7 @@ def _run_length(low: np.ndarray, start: int, closed: bool) -> int:
     return int(len(ahead) if ahead.all() else ahead.argmin())
 
 
-QUADRUPED = {
+QUADRUPED_PHASES = {
     "walk": (0.0, 0.5, 0.75, 0.25),
     "trot": (0.0, 0.5, 0.5, 0.0),
     "pace": (0.0, 0.5, 0.0, 0.5),
@@ -211,7 +211,7 @@ QUADRUPED = {
     "gallop": (0.0, 0.1, 0.5, 0.6),
 }
 """Touch-down phases of LF, RF, LH, RH."""
-FAR = 0.11
+MAX_PHASE_DISTANCE = 0.11
 """Beyond this mean distance in phase no template fits; walk and trot are 0.125 apart."""
 
 
@@ -224,11 +224,11 @@ def gait_name(stride: StrideMeasures, sides: str) -> str | None:
     if count == 0 or sides != "LR" * (count // 2) or np.median(stride.amplitude) < MIN_AMPLITUDE:
         return None
     if count == 2:
-        return _biped(stride)
+        return _biped_gait(stride)
     if count == 4:
         return _nearest_quadruped(stride.phase)
     checker = np.array([0.5 * ((leg // 2 + leg) % 2) for leg in range(count)])
-    if count in (6, 8) and phase_distance(stride.phase, checker) < FAR:
+    if count in (6, 8) and phase_distance(stride.phase, checker) < MAX_PHASE_DISTANCE:
         return "tripod" if count == 6 else "alternating tetrapod"
     return "wave" if _is_wave(stride.phase) else None
 
@@ -240,19 +240,21 @@ def phase_distance(phase: Float[np.ndarray, " leg"], template: Float[np.ndarray,
     return float(np.abs((apart + 0.5) % 1.0 - 0.5).mean())
 
 
-def _biped(stride: StrideMeasures) -> str:
+def _biped_gait(stride: StrideMeasures) -> str:
     if alternation(stride.phase, stride.amplitude) < 0.5:
         return "hop"
     return "walk" if stride.duty.mean() > 0.5 else "run"
 
 
 def _nearest_quadruped(phase: np.ndarray) -> str | None:
-    distance = {name: phase_distance(phase, np.array(template)) for name, template in QUADRUPED.items()}
+    distance = {name: phase_distance(phase, np.array(template)) for name, template in QUADRUPED_PHASES.items()}
     # A gallop may lead with either side in front and behind; the other templates are their own mirror images.
     leads = ([1, 0, 2, 3], [0, 1, 3, 2], [1, 0, 3, 2])
-    distance["gallop"] = min(distance["gallop"], *(phase_distance(phase[lead], np.array(QUADRUPED["gallop"])) for lead in leads))
+    distance["gallop"] = min(
+        distance["gallop"], *(phase_distance(phase[lead], np.array(QUADRUPED_PHASES["gallop"])) for lead in leads)
+    )
     nearest = min(distance, key=lambda name: distance[name])
-    return nearest if distance[nearest] < FAR else None
+    return nearest if distance[nearest] < MAX_PHASE_DISTANCE else None
 
 
 def _is_wave(phase: np.ndarray) -> bool:
@@ -260,4 +262,4 @@ def _is_wave(phase: np.ndarray) -> bool:
     lags = np.diff(phase.reshape(-1, 2), axis=0).ravel()
     lag = circular_mean(lags)
     spread = np.abs((lags - lag + 0.5) % 1.0 - 0.5)
-    return bool(spread.mean() < FAR and abs((lag + 0.5) % 1.0 - 0.5) > 0.04)
+    return bool(spread.mean() < MAX_PHASE_DISTANCE and abs((lag + 0.5) % 1.0 - 0.5) > 0.04)

@@ -9,15 +9,15 @@ from akd.character.limb_model import Foot, LimbModel
 from akd.errors import AkdError
 from akd.gait.table import Gait
 
-SMALLEST_LEG = 0.12
+MIN_LEG_METRES = 0.12
 """Shorter legs step as if they were this long [m]: a beetle's own rhythm is too quick for a film camera."""
-DEEPEST = 0.12
+MAX_SINK = 0.12
 """A stride is shortened rather than let the body sink further than this [ℓ]."""
-STIFF = 0.3
+STIFF_SWING = 0.3
 """A leg without a knee swings this far to both sides, as a share of its length: further, and the body would bob wildly."""
-SHORTEST = 0.1
+MIN_HALF_STANCE = 0.1
 """Half of stance is never shorter than this [ℓ]: it would not look like going."""
-QUICKEST = 0.12
+MIN_PERIOD = 0.12
 """No stride is shorter than this [s]."""
 
 
@@ -89,7 +89,7 @@ def choose_parameters(
     jitter = np.exp(rng.uniform(-1, 1, 3) * (0.15, 0.06, 0.06)) if seed is not None else np.ones(3)
     style = style or (Style.random(rng) if seed is not None else Style())
     duty = _checked_duty(gait.duty * jitter[2] if duty is None else duty, gait, given=duty is not None)
-    gravity = min(body.gravity, 9.81 / SMALLEST_LEG)
+    gravity = min(body.gravity, 9.81 / MIN_LEG_METRES)
     fast = float(np.sqrt(gait.froude * gravity) * jitter[0]) if speed is None else speed
     if fast <= 0:
         raise AkdError(f"Speed must be positive, not {fast} ℓ/s; to stand still ask for 'idle'.")
@@ -99,9 +99,9 @@ def choose_parameters(
     if natural > reachable:
         # A short-legged body keeps its rhythm and goes slower; if told how fast to go, it steps more often.
         natural, fast, period = reachable, *((reachable / period, period) if speed is None else (fast, reachable / fast))
-    if period < QUICKEST:
+    if period < MIN_PERIOD:
         raise AkdError(
-            f"At {fast:.1f} ℓ/s these legs would take a step every {period:.2f} s: go slower than {natural / QUICKEST:.1f} ℓ/s."
+            f"At {fast:.1f} ℓ/s these legs would take a step every {period:.2f} s: go slower than {natural / MIN_PERIOD:.1f} ℓ/s."
         )
     return GaitParameters(gait, np.array(gait.phases[len(body.feet)]), duty, period, fast, turn, style)
 
@@ -111,16 +111,16 @@ def longest_stride(body: LimbModel, gait: Gait, duty: float) -> float:
     phases = gait.phases[len(body.feet)]
     half = [_half_stance(body, foot, gait) for foot in body.feet]
     half += [_half_between(body, i, j, phases) for i in range(len(phases)) for j in range(i)]
-    return 2 * max(min(half), SHORTEST) / duty
+    return 2 * max(min(half), MIN_HALF_STANCE) / duty
 
 
 def _half_stance(body: LimbModel, foot: Foot, gait: Gait) -> float:
     """How far before and behind its place at rest a foot can stand."""
     rest, leg = body.skeleton.positions, foot.leg
     away = (foot.centre if len(leg.chain) == 1 else rest[leg.foot]) - rest[leg.hip]
-    height = max(-away[1] - DEEPEST - gait.crouch, 0.0)
+    height = max(-away[1] - MAX_SINK - gait.crouch, 0.0)
     if leg.is_stiff:
-        return STIFF * leg.longest
+        return STIFF_SWING * leg.longest
     half = np.sqrt(max(leg.longest**2 - height**2 - away[2] ** 2, 0.0)) - 0.7 * abs(away[0])
     return float(min(half, 0.6 * abs(away[2]) + 0.1) if leg.sprawls else half)
 

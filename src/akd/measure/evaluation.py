@@ -179,7 +179,7 @@ def _stand(seen: Trace, from_file: bool) -> _Stand:
     heights = treadmill.stance_heights(feet, smoothness.in_heading_frame(feet, root, turn)[..., 0])
     feet = feet - heights[:, None] * np.array([0.0, 1.0, 0.0])
     notes = []
-    if np.abs(heights).max() > contact.DEEP:
+    if np.abs(heights).max() > contact.PENETRATION_DEPTH:
         notes.append(f"Feet stand at {as_text(tuple(heights.tolist()))} ℓ in this file, and contact is judged from there.")
     velocity = treadmill.treadmill_velocity(feet, root, seen.fps)
     if velocity is None:

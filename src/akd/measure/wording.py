@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from akd.contact.measures import DEEP
+from akd.contact.measures import PENETRATION_DEPTH
 from akd.measure.evaluation import BROKEN_DEPTH, FLOATING_HEIGHT, Evaluation
 
 
@@ -97,7 +97,11 @@ def _what_it_does(e: Evaluation) -> str:
 def _how_it_stands(e: Evaluation) -> str:
     if e.skating_ratio is None:
         return ""
-    sinks = f"the body sinks {e.penetration_max:.2f} ℓ at most" if e.penetration_max > DEEP else "nothing sinks into the ground"
+    sinks = (
+        f"the body sinks {e.penetration_max:.2f} ℓ at most"
+        if e.penetration_max > PENETRATION_DEPTH
+        else "nothing sinks into the ground"
+    )
     return f"; feet skate in {_percent(e.skating_ratio)} of their contact, and {sinks}"
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.spatial.transform import Rotation
 
-from akd.character.kinematics import Vectors
+from akd.character.kinematics import FrameVectors
 from akd.character.limb_model import LimbModel, limb_model
 from akd.creatures.action import ActionParameters, still
 from akd.creatures.actions import ACTIONS
@@ -92,7 +92,7 @@ def _restless(body: LimbModel, part: Choreography, rng: np.random.Generator, sha
     count = len(part.yaw)
     active = (rng.random((count, 1)) < share).astype(float)
 
-    def bend(chain: tuple[int, ...], size: tuple[float, float, float]) -> dict[int, Vectors]:
+    def bend(chain: tuple[int, ...], size: tuple[float, float, float]) -> dict[int, FrameVectors]:
         """One bend over the whole chain, and a little of their own at its joints."""
         whole = spread(chain, active * rng.normal(0, 1, (count, 3)) * size)
         return {joint: vector + active * rng.normal(0, 0.15, (count, 3)) * size / len(chain) for joint, vector in whole.items()}
@@ -110,7 +110,7 @@ def _restless(body: LimbModel, part: Choreography, rng: np.random.Generator, sha
 
 def _free_arms(
     body: LimbModel, part: Choreography, active: Float[np.ndarray, " frame"], rng: np.random.Generator
-) -> dict[int, tuple[Vectors, Vectors]]:
+) -> dict[int, tuple[FrameVectors, FrameVectors]]:
     """Arms of people reach for something, each with its own chance, as far as shoulders and elbows allow."""
     if not body.is_humanoid:
         return part.arms
@@ -126,9 +126,9 @@ def _free_arms(
     return out
 
 
-def _wings(body: LimbModel, active: np.ndarray, rng: np.random.Generator) -> dict[int, Vectors]:
+def _wings(body: LimbModel, active: np.ndarray, rng: np.random.Generator) -> dict[int, FrameVectors]:
     """Wings beat together, mostly."""
-    out: dict[int, Vectors] = {}
+    out: dict[int, FrameVectors] = {}
     count = len(active)
     beat, sweep = rng.normal(0, 0.5, count), rng.normal(0, 0.25, count)
     for wing in body.wings:
@@ -141,13 +141,13 @@ def _wings(body: LimbModel, active: np.ndarray, rng: np.random.Generator) -> dic
     return out
 
 
-def _little_things(body: LimbModel, count: int, rng: np.random.Generator) -> dict[int, Vectors]:
+def _little_things(body: LimbModel, count: int, rng: np.random.Generator) -> dict[int, FrameVectors]:
     """Whatever hangs on the body besides (ears, jaws, fingers) moves a little, left and right mostly alike."""
     skeleton = body.skeleton
     known = {0, *body.spine, *body.neck, *(j for chain in (*body.tails, *body.wings) for j in chain)}
     known |= {joint for limb in skeleton.limbs if limb.kind == "leg" for joint in limb.joints}
     known |= {joint for arm in body.arms for joint in (arm.upper, arm.fore) if joint is not None}
-    out: dict[int, Vectors] = {}
+    out: dict[int, FrameVectors] = {}
     for joint in range(skeleton.joint_count):
         partner = int(skeleton.mirror[joint])
         own = rng.normal(0, 0.08, (count, 3))
@@ -170,7 +170,7 @@ def _within_reach(body: LimbModel, part: Choreography) -> Choreography:
     return replace(part, shift=part.shift - low[:, None] * (0.0, 1.0, 0.0))
 
 
-def _direction(one: Vectors, other: Vectors, weight: np.ndarray) -> Vectors:
+def _direction(one: FrameVectors, other: FrameVectors, weight: np.ndarray) -> FrameVectors:
     mixed = (1 - weight) * one + weight * other
     return mixed / np.maximum(np.linalg.norm(mixed, axis=-1, keepdims=True), 1e-6)
 
