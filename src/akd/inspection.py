@@ -1,4 +1,4 @@
-"""All facts about a character file, for people and for programs."""
+"""What a character file holds and how it is understood, as plain values and as tables for a terminal."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -36,7 +36,7 @@ class JointFacts:
 
 @dataclass(frozen=True)
 class FileFacts:
-    """What is in a file, and how we understand it."""
+    """What is in a file, and how it is understood."""
 
     file: str
     vertices: int
@@ -62,7 +62,7 @@ class FileFacts:
 
 
 def inspect_file(path: Path, *, forward: str | None = None, height: float | None = None) -> FileFacts:
-    """Read a file and say all we know about it."""
+    """Read a file and return all facts about it."""
     file = read_file(path)
     if not file.names:
         return _facts(path, file, None, (*file.notes, "There is no skeleton: this is a static mesh."))

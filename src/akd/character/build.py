@@ -1,4 +1,4 @@
-"""From what a file says to a rig on the stage: control skeleton, facing, limbs, size."""
+"""Turn what a file holds into a rig on the stage: control skeleton, facing, limbs, size."""
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -13,9 +13,9 @@ from akd.skeleton import Limb, Skeleton, bone_frames
 
 PLAUSIBLE_LEG = (0.02, 3.6)  # metres, from a rat's to a sauropod's
 UNITS = {1.0: "metres", 0.1: "decimetres", 0.01: "centimetres", 0.001: "millimetres"}
-USUAL_LEG = 0.8  # metres: among units that make sense, the one that comes nearest to this is taken
-PATH_CLIPS, PATH_FRAMES = 12, 16  # how much of the clips is looked at to tell forward from backward
-SOLE = 0.05  # how far above a foot's lowest point its sole reaches [ℓ]
+USUAL_LEG = 0.8  # metres: of the plausible units, the one that brings a leg nearest to this is taken
+PATH_CLIPS, PATH_FRAMES = 12, 16  # clips, and frames of each, that are sampled as evidence
+SOLE_THICKNESS = 0.05  # how far above a foot's lowest point its sole reaches [ℓ]
 Labels = tuple[tuple[Limb, ...], Int[np.ndarray, " joint"]]
 
 
@@ -24,9 +24,8 @@ def build_rig(
 ) -> Rig:
     """Put a file's rig on the stage.
 
-    ``forward`` says which way the character faces in the file's axes, and ``height`` how tall it is in metres, where
-    the user knows better. ``labels`` are the limbs and mirror partners of the bones where whoever made them knows: then
-    every bone is a joint.
+    ``forward`` is the facing direction in the file's axes and ``height`` the height in metres; both override what would
+    be found. ``labels`` are limbs and mirror partners of a skeleton that is labelled already: then every bone is a joint.
     """
     if not file.names:
         raise AkdError(f"{_called(file)} has no bones: rig it first.")
@@ -103,7 +102,7 @@ def _stand_on_ground(body: RestGeometry, limbs: tuple[Limb, ...]) -> Float[np.nd
     """Scale to ℓ = 1, ground at y = 0, and the middle between the feet (or the body's) at x = 0."""
     legs = [np.array(limb.joints) for limb in limbs if limb.kind == "leg"]
     if legs:
-        ground = min(float(body.flesh(leg)[:, 1].min()) for leg in legs)
+        ground = min(float(body.skin(leg)[:, 1].min()) for leg in legs)
         length = float(np.median([body.joints[leg[0], 1] for leg in legs])) - ground
     if not legs or length < 0.02 * body.height:
         ground, length = float(body.points[:, 1].min()), body.height / 2
@@ -117,11 +116,11 @@ def _sole(body: RestGeometry, leg: Limb) -> Int[np.ndarray, " sole"]:
     """The vertices of a leg that are on the ground at rest, or nearest to it."""
     own = np.flatnonzero(np.isin(body.owner, leg.joints))
     heights = body.vertices[own, 1]
-    return own[heights < heights.min(initial=np.inf) + SOLE]
+    return own[heights < heights.min(initial=np.inf) + SOLE_THICKNESS]
 
 
 def _leg_metres(file: FileRig, units: float, body: RestGeometry, height: float | None) -> tuple[float, tuple[str, ...]]:
-    """How long one leg length is, from the wanted height, the file's units, or the first unit that makes sense."""
+    """How many metres one leg length is: by the given height, the file's unit, or the most plausible unit; with a note."""
     if height is not None:
         return height / body.height, ()
     written = units * file.metres

@@ -1,10 +1,8 @@
-"""Fit the joints of a skeleton to where points of its skin should be, frame by frame, by damped Gauss–Newton steps.
-
-Between a file's clips and motions on the control skeleton.
+"""A file's clips as motions on the control skeleton, and motions as matrices of the file's bones.
 
 A clip moves, turns and stretches every bone freely; a motion only turns joints and moves the root. Joints take over the
-bones' turns and are then fitted to the skin; what is lost nevertheless is the residual. On the way out, every bone of
-the file is placed by the joint it moves with, so a motion comes back from an exported file as it was.
+bones' rotations and are then fitted to the skinned vertices by damped Gauss–Newton steps; what is still lost is the
+residual. On export every bone of the file is placed by the joint it moves with, so a motion comes back unchanged.
 """
 
 from dataclasses import dataclass
@@ -21,8 +19,10 @@ from akd.rotations import quaternion_to_matrix, rotation_vector_to_quaternion
 from akd.skeleton import Posed, Skeleton, compose, forward_kinematics
 from akd.splats import skin_points
 
-SOFT = 0.005  # distances below this [ℓ] count squared, above it linearly: a part that stretches must not pull the rest
+SOFT_DISTANCE = 0.005  # errors below this [ℓ] count squared, above it linearly: a part that stretches must not pull the rest
 DAMPING = 1e-4  # keeps joints that the skin does not determine where they are
+MAX_UNFITTED_ERROR = 0.001  # a mean error below this [ℓ] needs no fitting
+SAMPLED_POINTS = 200  # vertices to fit to; the residual is measured on five times as many
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,17 +77,13 @@ def _solve(
     jacobian = columns.permute(0, 2, 4, 1, 3).reshape(frames, count, 3, 3 * joints)
     moves = torch.eye(3).to(jacobian).expand(frames, count, 3, 3)
     jacobian = torch.cat((moves, jacobian), -1)
-    trust = 1 / (error.square().sum(-1) + SOFT**2).sqrt()
+    trust = 1 / (error.square().sum(-1) + SOFT_DISTANCE**2).sqrt()
     weighted = (jacobian * trust[..., None, None]).flatten(1, 2)
     flat = jacobian.flatten(1, 2)
     normal = weighted.transpose(-1, -2) @ flat
     size = normal.diagonal(dim1=-2, dim2=-1).mean(-1)[:, None, None]
     normal = normal + DAMPING * size * torch.eye(normal.shape[-1]).to(normal)
     return -torch.linalg.solve(normal, weighted.transpose(-1, -2) @ error.flatten(1)[..., None])[..., 0]
-
-
-ENOUGH = 0.001  # a mean error below this [ℓ] needs no fitting
-SAMPLED_POINTS = 200  # vertices to fit to; five times as many judge the result
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +114,7 @@ def read_clip(rig: Rig, name: str, fps: float = 30.0) -> ReadClip:
     rest = torch.as_tensor(np.append(rig.skeleton.positions[0], 1.0))
     rotation, root = nearest_rotation(joints[..., :3, :3]), (joints[:, 0] @ rest)[:, :3]
     posed = _posed(rig.skeleton, root, rotation)
-    if _skin_of_file(rig, moved, 5 * SAMPLED_POINTS).distances(posed).mean() > ENOUGH:
+    if _skin_of_file(rig, moved, 5 * SAMPLED_POINTS).distances(posed).mean() > MAX_UNFITTED_ERROR:
         posed = fit_rotations(_skin_of_file(rig, moved, SAMPLED_POINTS), posed)
     lost = _skin_of_file(rig, moved, 5 * SAMPLED_POINTS).distances(posed)
     rate = (frames - 1) / clip.duration if clip.duration > 0 else fps

@@ -18,11 +18,11 @@ from scipy.spatial import cKDTree
 from akd.mesh import vertex_areas
 from akd.rig import FileRig
 
-NEGLIGIBLE = 0.01  # a bone whose strongest weight is below this deforms nothing
-STRAY = 0.02  # a root that owns less than this share of the skin is a helper that a few weights leaked to
-HELD = 0.005  # a link whose ends part by less is one
-LOOSE = 0.02  # a link whose ends part by more than this share of the body's size in the clips is no joint
-GAP_PRICE = 0.1  # what distance at rest costs, relative to drifting apart in the clips
+MIN_WEIGHT = 0.01  # a bone whose strongest weight is below this deforms nothing
+MIN_ROOT_SKIN = 0.02  # a root that moves less than this share of the skin is a helper that a few weights leaked to
+MAX_HELD_DRIFT = 0.005  # a link whose ends part by less than this [body size] in the clips holds
+MIN_LOOSE_DRIFT = 0.02  # a link whose ends part by more than this [body size] in the clips is no joint
+GAP_WEIGHT = 0.1  # cost of distance at rest, relative to drift in the clips
 CLIP_FRAMES = 48  # instants, over all clips, at which links are tried
 
 
@@ -42,9 +42,9 @@ def control_tree(file: FileRig) -> ControlTree:
     """Find the tree of joints in a file's bones."""
     count = len(file.names)
     links = _Links(file)
-    deforming = file.weights.max(0, initial=0) > NEGLIGIBLE if file.weights.any() else np.ones(count, bool)
+    deforming = file.weights.max(0, initial=0) > MIN_WEIGHT if file.weights.any() else np.ones(count, bool)
     joints = deforming | _needed_between(file, deforming, links)
-    parent = _settle(file, joints, links)
+    parent = _choose_parents(file, joints, links)
     kept = joints | np.isin(np.arange(count), parent[joints])
     root = _drop_stray_roots(parent, kept, links.skin)
     order = _parents_first(parent, kept, root)
@@ -58,7 +58,7 @@ def control_tree(file: FileRig) -> ControlTree:
 
 
 def every_bone(file: FileRig) -> ControlTree:
-    """The file's own tree, for one that is clean because we made it."""
+    """The file's own tree, every bone a joint: for skeletons that are clean already."""
     count = len(file.names)
     return ControlTree(np.arange(count), file.parents, np.arange(count), ())
 
@@ -76,12 +76,12 @@ def _needed_between(file: FileRig, deforming: Bool[np.ndarray, " bone"], links: 
         above = _nearest(file.parents, deforming, bone)
         branches = np.flatnonzero(carries & (file.parents == bone)).tolist()
         if above >= 0:
-            needed[bone] = len(branches) > 1 or max(links.drift(b)[above] for b in branches) > HELD
+            needed[bone] = len(branches) > 1 or max(links.drift(b)[above] for b in branches) > MAX_HELD_DRIFT
     return needed
 
 
 class _Links:
-    """What links between bones would cost; one row per child, computed when first asked for."""
+    """The cost of links between bones, one row per child, computed on first use."""
 
     def __init__(self, file: FileRig) -> None:
         self.heads = file.rest[:, :3, 3]
@@ -90,12 +90,12 @@ class _Links:
         self.skin = (vertex_areas(file.mesh) @ file.weights) if file.weights.any() else np.ones(len(file.names))
         self.floor = points[:, 1].min()
         self.moved = _sample_clips(file) @ np.linalg.inv(file.rest) if file.clips else None
-        # How far every head (column) is from every bone's head or flesh (row).
+        # How far every head (column) is from every bone's head or skin (row).
         self.gaps = np.linalg.norm(self.heads[:, None] - self.heads, axis=-1) / self.size
         for bone, weight in enumerate(file.weights.T):
-            flesh = file.mesh.vertices[weight > 1 / 3]
-            if len(flesh):
-                self.gaps[bone] = np.minimum(self.gaps[bone], cKDTree(flesh).query(self.heads)[0] / self.size)
+            skin = file.mesh.vertices[weight > 1 / 3]
+            if len(skin):
+                self.gaps[bone] = np.minimum(self.gaps[bone], cKDTree(skin).query(self.heads)[0] / self.size)
 
     @lru_cache  # noqa: B019 (lives as long as one call of control_tree)
     def drift(self, child: int) -> Float[np.ndarray, " bone"]:
@@ -107,22 +107,22 @@ class _Links:
 
     def cost(self, child: int) -> Float[np.ndarray, " bone"]:
         """The price of each bone as the child's parent."""
-        return self.drift(child) + GAP_PRICE * self.gaps[:, child]
+        return self.drift(child) + GAP_WEIGHT * self.gaps[:, child]
 
     def holds(self, hub: int, child: int, other: int) -> bool:
-        """Does this helper carry the child about as well as another bone would? Clips tell; without them, a helper on
-        the ground is taken for a handle."""
+        """Whether this helper carries the child about as well as another bone would in the clips; without clips, a helper
+        on the ground is taken for a handle."""
         if self.moved is not None:
-            return bool(self.drift(child)[hub] < max(HELD, 1.5 * self.drift(child)[other]))
+            return bool(self.drift(child)[hub] < max(MAX_HELD_DRIFT, 1.5 * self.drift(child)[other]))
         return bool(self.heads[hub, 1] > self.floor + 0.1 * self.size)
 
 
-def _settle(file: FileRig, deforming: Bool[np.ndarray, " bone"], links: _Links) -> Int[np.ndarray, " bone"]:
+def _choose_parents(file: FileRig, deforming: Bool[np.ndarray, " bone"], links: _Links) -> Int[np.ndarray, " bone"]:
     """The parent of every deforming bone: the file's where it deforms and holds, else the one that costs least."""
     count = len(file.names)
     parent = np.array([_nearest(file.parents, deforming, bone) for bone in range(count)])
     for bone in np.flatnonzero(deforming & (parent >= 0)).tolist():
-        if links.drift(bone)[parent[bone]] > LOOSE and _has_better_home(bone, parent, deforming, links):
+        if links.drift(bone)[parent[bone]] > MIN_LOOSE_DRIFT and _has_better_parent(bone, parent, deforming, links):
             parent[bone] = -1
     tree = _component(parent, deforming)
     orphans = np.flatnonzero(deforming & (parent < 0)).tolist()
@@ -131,7 +131,7 @@ def _settle(file: FileRig, deforming: Bool[np.ndarray, " bone"], links: _Links) 
     # A helper between several parts (a body bone without skin of its own) is a joint if it holds them best.
     hub = _nearest(file.parents, ~deforming, main)
     held = [o for o in orphans if o != main and _nearest(file.parents, ~deforming, o) == hub and hub >= 0]
-    held = [o for o in held if links.holds(hub, o, _home(o, tree, links))]
+    held = [o for o in held if links.holds(hub, o, _cheapest_parent(o, tree, links))]
     if held:
         parent[[*held, main]] = hub
         tree[np.isin(tree, [*held, main])] = hub
@@ -139,19 +139,19 @@ def _settle(file: FileRig, deforming: Bool[np.ndarray, " bone"], links: _Links) 
         main = hub
     waiting = [o for o in orphans if o not in held and o != main and parent[o] < 0]
     while waiting:
-        _, bone = min((links.cost(o)[_home(o, tree, links)], o) for o in waiting)
-        parent[bone] = _home(bone, tree, links)
+        _, bone = min((links.cost(o)[_cheapest_parent(o, tree, links)], o) for o in waiting)
+        parent[bone] = _cheapest_parent(bone, tree, links)
         tree[tree == bone] = tree[parent[bone]]
         waiting.remove(bone)
     return parent
 
 
-def _home(bone: int, tree: Int[np.ndarray, " bone"], links: _Links) -> int:
+def _cheapest_parent(bone: int, tree: Int[np.ndarray, " bone"], links: _Links) -> int:
     """The cheapest parent for an orphan among the joints outside its own tree."""
     return int(np.argmin(np.where((tree >= 0) & (tree != tree[bone]), links.cost(bone), np.inf)))
 
 
-def _has_better_home(bone: int, parent: np.ndarray, deforming: np.ndarray, links: _Links) -> bool:
+def _has_better_parent(bone: int, parent: np.ndarray, deforming: np.ndarray, links: _Links) -> bool:
     """Is there a bone outside this one's subtree that holds it at least twice as well as its parent does?"""
     inside = np.zeros(len(parent), bool)
     inside[bone] = True
@@ -174,7 +174,7 @@ def _drop_stray_roots(parent: Int[np.ndarray, " bone"], kept: Bool[np.ndarray, "
     while True:
         root = next(int(b) for b in np.flatnonzero(kept) if parent[b] < 0)
         children = np.flatnonzero(kept & (parent == root))
-        if len(children) != 1 or skin[root] > STRAY * skin.sum():
+        if len(children) != 1 or skin[root] > MIN_ROOT_SKIN * skin.sum():
             return root
         kept[root] = False
         parent[children[0]] = -1

@@ -1,4 +1,4 @@
-"""Which way does a body face? Its symmetry plane gives the line; feet, names and shape vote for the direction."""
+"""Which way a body faces: its symmetry plane gives the line; feet, names, clips and shape vote for the direction."""
 
 import numpy as np
 from jaxtyping import Float
@@ -59,17 +59,17 @@ def _toes(body: RestGeometry, feet: list[list[int]]) -> float:
     """What stands on the ground lies in front of the shin above it."""
     leans = []
     for leg in feet:
-        flesh = body.flesh(leg)
-        level = (flesh[:, 1] - flesh[:, 1].min()) / max(np.ptp(flesh[:, 1]), 1e-12)
-        foot, shin = flesh[level < 0.1, 0], flesh[(level > 0.15) & (level < 0.4), 0]
+        skin = body.skin(leg)
+        level = (skin[:, 1] - skin[:, 1].min()) / max(np.ptp(skin[:, 1]), 1e-12)
+        foot, shin = skin[level < 0.1, 0], skin[(level > 0.15) & (level < 0.4), 0]
         if len(foot) and len(shin):
             leans.append(foot.mean() - shin.mean())
     return float(np.clip(np.mean(leans) / (0.02 * body.size), -1, 1)) if leans else 0.0
 
 
 def _swing(left: Float[np.ndarray, "clip frame pair 3"], right: Float[np.ndarray, "clip frame pair 3"]) -> float:
-    """Whoever walks lifts a foot to bring it forward, and pulls it back along the ground. Clips count by how much the
-    feet of a pair alternate, which those of a jump or a fall do not."""
+    """Correlation of forward speed and height of the feet: a walker lifts a foot to bring it forward and pulls it back
+    along the ground. Clips count by how much the feet of a pair alternate, which those of a jump or a fall do not."""
     left, right = (path - path.mean(1, keepdims=True) for path in (left, right))
     apart, together = ((x[..., 0] ** 2).sum((1, 2)) for x in (left - right, left + right))
     alternating = apart / np.maximum(apart + together, 1e-30)

@@ -1,4 +1,4 @@
-"""Limbs: which joints are a leg, an arm, a tail? Found from rest geometry, tree and symmetry; names break ties.
+"""Which joints are a leg, an arm, a tail: found from rest geometry, tree and symmetry; names break ties.
 
 The body stands in stage axes here (Y up, +X forward, +Z right), at any scale.
 """
@@ -9,7 +9,7 @@ from jaxtyping import Int
 from akd.character.symmetry import RestGeometry, says
 from akd.skeleton import Kind, Limb, Side
 
-ON_GROUND = 0.04  # a limb whose flesh comes this near to the ground [body heights] stands on it
+ON_GROUND = 0.04  # a limb whose skin comes this near to the ground [body heights] stands on it
 NEAR_GROUND = 0.2  # up to here, names may call it a leg
 STUB = 0.07  # side branches shorter than this [body size] are no limbs of their own …
 BUD = 0.15  # … nor are those of one or two joints that are shorter than this
@@ -31,7 +31,7 @@ def side_roots(body: RestGeometry, partner: Int[np.ndarray, " joint"]) -> list[i
 def find_legs(body: RestGeometry, partner: Int[np.ndarray, " joint"]) -> list[int]:
     """The top joints of the legs: paired branches that stand on the ground."""
     roots = [j for j in side_roots(body, partner) if partner[j] != j]
-    low = {j: float(body.flesh(body.subtree[j])[:, 1].min()) for j in roots}
+    low = {j: float(body.skin(body.subtree[j])[:, 1].min()) for j in roots}
     ground = min(low.values(), default=0.0)
     return [j for j in roots if _stands(body, j, partner, (max(low[j], low[partner[j]]) - ground) / body.height)]
 
@@ -51,7 +51,7 @@ def label_limbs(body: RestGeometry, partner: Int[np.ndarray, " joint"]) -> tuple
     branches = [j for j in side_roots(body, partner) if j not in legs]
     head = _head_start(body, path)
     place = {j: _attachment(body, path, j) for j in [*legs, *branches]}
-    near = {j: _nearest_flesh(body, path, j) for j in branches}  # ears sit in the head's flesh, wherever their tree begins
+    near = {j: _nearest_skin(body, path, j) for j in branches}  # ears sit in the head's skin, wherever their tree begins
     long_enough = {j: _length(body, j) > (STUB if len(body.subtree[j]) > 2 else BUD) * body.size for j in branches}
     limbs = [j for j in branches if max(place[j], near[j]) < head and long_enough[j]]
     # The trunk reaches to where the foremost limb is attached; between it and the head is the neck.
@@ -111,15 +111,15 @@ def _path(body: RestGeometry, joint: int) -> list[int]:
 
 
 def _head_start(body: RestGeometry, path: list[int]) -> int:
-    """Where on the path the head begins: the first joint called so, else the one with most flesh near the end."""
+    """Where on the path the head begins: the first joint called so, else the one with most skin near the end."""
     for place, joint in enumerate(path):
         if place and says(body.names[joint], "head"):
             return place
     if len(path) < 2:
         return len(path)
-    flesh = [int((body.owner == joint).sum()) for joint in path]
+    skin = [int((body.owner == joint).sum()) for joint in path]
     last = len(path) - 1
-    return last - 1 if last > 1 and flesh[last - 1] > 3 * flesh[last] else last
+    return last - 1 if last > 1 and skin[last - 1] > 3 * skin[last] else last
 
 
 def _attachment(body: RestGeometry, path: list[int], joint: int) -> int:
@@ -137,9 +137,9 @@ def _attachment(body: RestGeometry, path: list[int], joint: int) -> int:
     return max(int(np.argmin(distances)), path.index(above) if above in path else 0)
 
 
-def _nearest_flesh(body: RestGeometry, path: list[int], joint: int) -> int:
-    """The place on the path whose flesh is nearest to where a branch begins."""
-    distances = [np.linalg.norm(body.flesh([j]) - body.joints[joint], axis=-1).min() for j in path]
+def _nearest_skin(body: RestGeometry, path: list[int], joint: int) -> int:
+    """The place on the path whose skin is nearest to where a branch begins."""
+    distances = [np.linalg.norm(body.skin([j]) - body.joints[joint], axis=-1).min() for j in path]
     return int(np.argmin(distances))
 
 
@@ -152,8 +152,8 @@ def _tails(body: RestGeometry, partner: Int[np.ndarray, " joint"], path: list[in
                 continue
             tip = _tip(body, top)
             reach = body.tails[tip] - body.joints[top]
-            flesh = body.flesh(body.subtree[top])
-            thick = np.ptp(flesh[:, 2]) if len(flesh) > 1 else 0.0
+            skin = body.skin(body.subtree[top])
+            thick = np.ptp(skin[:, 2]) if len(skin) > 1 else 0.0
             backwards = body.tails[tip][0] < body.joints[joint, 0] - 0.05 * body.size or says(body.names[top], "tail")
             if backwards and np.linalg.norm(reach) > 1.2 * thick and np.linalg.norm(reach) > STUB * body.size:
                 out.append(top)
@@ -164,10 +164,10 @@ def _arm_or_wing(body: RestGeometry, top: int) -> Kind:
     """A wing is broad and thin; otherwise it is an arm."""
     if any(says(body.names[j], "wing") for j in body.subtree[top]):
         return "wing"
-    flesh = body.flesh(body.subtree[top])
-    if len(flesh) < 8:
+    skin = body.skin(body.subtree[top])
+    if len(skin) < 8:
         return "arm"
-    length, breadth, thickness = np.linalg.svd(flesh - flesh.mean(0), compute_uv=False) / np.sqrt(len(flesh))
+    length, breadth, thickness = np.linalg.svd(skin - skin.mean(0), compute_uv=False) / np.sqrt(len(skin))
     return "wing" if breadth > 0.4 * length and thickness < 0.2 * breadth else "arm"
 
 

@@ -1,8 +1,7 @@
-"""What a bone's name hints at. Names are never trusted alone: artists write in many languages and make mistakes.
+"""Left and right of a body at rest: its symmetry plane, and each joint's partner on the other side.
 
-A body: joints and flesh in one frame, with what several questions about it need.
-
-Left and right: the symmetry plane of a body, and each joint's partner on the other side.
+Holds the rest geometry that all questions about a body share, and what bone names hint at. Names are never trusted
+alone: they come in many languages and contain mistakes.
 """
 
 import re
@@ -13,7 +12,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.spatial import cKDTree
 
-WORDS = {
+NAME_HINTS = {
     "head": "head|skull|face|kopf|tete|cabeza",
     "front": "head|skull|face|nose|jaw|mouth|snout|beak|muzzle|eye|toe",
     "tail": "tail|schwanz|cola",
@@ -24,8 +23,8 @@ WORDS = {
 
 
 def says(name: str, word: str) -> bool:
-    """Does the name contain one of the words for this idea?"""
-    return re.search(WORDS[word], name.lower()) is not None
+    """Whether the name contains one of the words for this part of a body (a key of ``NAME_HINTS``)."""
+    return re.search(NAME_HINTS[word], name.lower()) is not None
 
 
 def side_of(name: str) -> str | None:
@@ -41,7 +40,7 @@ def side_of(name: str) -> str | None:
 
 @dataclass(frozen=True, eq=False)
 class RestGeometry:
-    """A control skeleton and its mesh while their meaning is being found. Y is up; X and Z are not yet settled."""
+    """Joints and mesh of a control skeleton at rest, in one frame. Y is up; what X and Z mean is not known yet."""
 
     names: tuple[str, ...]
     parents: Int[np.ndarray, " joint"]
@@ -61,7 +60,7 @@ class RestGeometry:
 
     @cached_property
     def points(self) -> Float[np.ndarray, "point 3"]:
-        """Flesh and joints together; joints alone where there is no mesh."""
+        """Vertices and joints together; joints alone where there is no mesh."""
         return np.concatenate((self.vertices, self.joints))
 
     @cached_property
@@ -72,7 +71,7 @@ class RestGeometry:
             below[self.parents[joint]] |= below[joint]
         return [np.flatnonzero(row) for row in below]
 
-    def flesh(self, joints: Int[np.ndarray, " some"] | list[int]) -> Float[np.ndarray, "vertex 3"]:
+    def skin(self, joints: Int[np.ndarray, " some"] | list[int]) -> Float[np.ndarray, "vertex 3"]:
         """The vertices that these joints own, or the joints themselves where they own none."""
         own = self.vertices[np.isin(self.owner, joints)]
         return own if len(own) else self.joints[joints]
@@ -87,16 +86,16 @@ class RestGeometry:
 
     @cached_property
     def tails(self) -> Float[np.ndarray, "joint 3"]:
-        """Where bones end: at the mean of the children, or for a leaf as far as its flesh reaches."""
+        """Where bones end: at the mean of the children, or for a leaf as far as its skin reaches."""
         out = np.empty_like(self.joints)
         for joint, head in enumerate(self.joints):
             children = self.children(joint)
             if children:
                 out[joint] = self.joints[children].mean(0)
                 continue
-            reach = self.flesh([joint]) - head
+            reach = self.skin([joint]) - head
             along = reach.mean(0)
-            if np.linalg.norm(along) < 1e-6 * self.size:  # no flesh, or all around: go on as the parent's bone did
+            if np.linalg.norm(along) < 1e-6 * self.size:  # no skin, or all around: go on as the parent's bone did
                 above = self.parents[joint]
                 along = 0.5 * (head - self.joints[above]) if above >= 0 else np.array([0.0, 0.1 * self.size, 0.0])
                 out[joint] = head + along
@@ -106,11 +105,11 @@ class RestGeometry:
         return out
 
 
-SAMPLES = 600  # vertices that take part in the search
-FORGIVEN = 0.05  # points further than this share of the body's size from their mirror image count as this far
-ALMOST_AS_GOOD = 0.004  # planes whose errors differ by less are told apart by how well they split the joints
-NAMES_WORTH = 0.015  # a plane that agrees with the names may be worse by this much
-PAIR_REACH = 0.25  # partners may be this far from each other's mirror image: rest poses are not always symmetric
+SAMPLED_VERTICES = 600  # how many take part in the search for the plane
+MAX_POINT_ERROR = 0.05  # a point farther than this from its mirror image [body size] counts as this far
+PLANE_TIE = 0.004  # planes whose mean errors [body size] differ by less are told apart by how well they split the joints
+NAME_ALLOWANCE = 0.015  # how much worse [mean error / body size] a plane may be that agrees with the names
+MAX_PARTNER_GAP = 0.25  # how far a joint's mirror image may be from its partner [body size]: rest poses are not symmetric
 
 
 def symmetry_plane(body: RestGeometry) -> tuple[Float[np.ndarray, " 3"], Float[np.ndarray, " 3"], float]:
@@ -120,9 +119,9 @@ def symmetry_plane(body: RestGeometry) -> tuple[Float[np.ndarray, " 3"], Float[n
     named = _lateral_by_names(body)
     coarse = [_try_plane(points, tree, angle, body.size) for angle in np.radians(np.arange(0, 180, 5))]
     best = min(error for error, _, _ in coarse)
-    chosen = [plane for plane in coarse if plane[0] <= best + ALMOST_AS_GOOD]
+    chosen = [plane for plane in coarse if plane[0] <= best + PLANE_TIE]
     if named is not None:
-        agreeing = [plane for plane in coarse if plane[0] <= best + NAMES_WORTH and abs(plane[1] @ named) > 0.95]
+        agreeing = [plane for plane in coarse if plane[0] <= best + NAME_ALLOWANCE and abs(plane[1] @ named) > 0.95]
         chosen = [min(agreeing, key=lambda plane: plane[0])] if agreeing else chosen
     # A person is nearly flat: mirrored front to back, the joints hardly move. The true plane parts them.
     split = lambda plane: np.abs((body.joints - plane[2]) @ plane[1]).mean()  # noqa: E731
@@ -151,7 +150,7 @@ def _match(body: RestGeometry, ones: list[int], others: list[int], same: bool) -
     pairs = sorted((_mirror_distance(body, a, b), a, b) for i, a in enumerate(ones) for b in (ones[i:] if same else others))
     out, used = [], set()
     for distance, a, b in pairs:
-        if a in used or b in used or (a != b and distance > PAIR_REACH * body.size):
+        if a in used or b in used or (a != b and distance > MAX_PARTNER_GAP * body.size):
             continue
         used |= {a, b}
         out.append((a, b))
@@ -170,8 +169,8 @@ def _mirror_distance(body: RestGeometry, a: int, b: int) -> float:
 
 
 def _sample(body: RestGeometry) -> Float[np.ndarray, "point 3"]:
-    """Joints, and about equally many vertices from each joint's flesh: a sword in one hand must not tilt the plane."""
-    each = max(4, SAMPLES // len(body.joints))
+    """Joints, and about equally many vertices from each joint's skin: a sword in one hand must not tilt the plane."""
+    each = max(4, SAMPLED_VERTICES // len(body.joints))
     own = [np.flatnonzero(body.owner == joint) for joint in range(len(body.joints))]
     chosen = [vertices[:: max(1, len(vertices) // each)] for vertices in own]
     return np.concatenate((body.vertices[np.concatenate(chosen)], np.repeat(body.joints, max(1, each // 4), 0)))
@@ -186,7 +185,7 @@ def _try_plane(points: np.ndarray, tree: cKDTree, angle: float, size: float) -> 
         image = points - 2 * np.outer(points @ normal - offset, normal)
         distance, nearest = tree.query(image)
         offset = float(np.median((points @ normal + points[nearest] @ normal) / 2))
-    return float(np.minimum(distance / size, FORGIVEN).mean()), normal, normal * offset
+    return float(np.minimum(distance / size, MAX_POINT_ERROR).mean()), normal, normal * offset
 
 
 def _lateral_by_names(body: RestGeometry) -> Float[np.ndarray, " 3"] | None:
