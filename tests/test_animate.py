@@ -144,7 +144,7 @@ def test_kill_nine(unbroken: Path, tmp_path: Path) -> None:
         "    return step(run)\n"
         "t.Distillation.step = dies\n"
         "t.several.read_character = lambda job: t.stick_person()\n"
-        "t.resume_runs(t.Path(sys.argv[1]), t.Watch(), prior=t.closed_prior())"
+        "t.resume_runs(t.Path(sys.argv[1]), t.Progress(), prior=t.closed_prior())"
     )
     RunFolder(tmp_path / "run").begin(RunFolder(unbroken).job())
     root = Path(__file__).resolve().parents[1]
@@ -191,7 +191,7 @@ def test_several_seeds_give_several_motions(unbroken: Path, tmp_path: Path) -> N
 def test_a_loop_closes_and_a_clip_has_its_length(person) -> None:
     for job in (replace(JOB, loop=True, seconds=1.0), replace(JOB, seconds=1.0)):
         task = make_task(job, closed_prior(), person)
-        motion = clip(job, task, Distillation(task).dance)
+        motion = clip(job, task, Distillation(task).trajectory)
         gap = (motion.pose.angles[-1] - motion.pose.angles[0]).abs().max()
         assert (gap < 1e-5) == job.loop
         assert abs(motion.duration - 1.0) < (0.5 if job.loop else 1e-6)
@@ -206,9 +206,9 @@ def test_long_clips_are_seen_in_windows_that_overlap_and_cover_them(curves: str,
     assert starts[0] >= 0
     assert starts[-1] + window <= 3.0 + 1e-6
     assert np.diff(starts).max() < window
-    seen = torch.zeros(run.dance.curves.coefficients.shape[0])
+    seen = torch.zeros(run.trajectory.curves.coefficients.shape[0])
     for start in starts:
-        seen += run.dance.curves.basis(torch.tensor(start) + torch.arange(9) / task.fps).sum(0)
+        seen += run.trajectory.curves.basis(torch.tensor(start) + torch.arange(9) / task.fps).sum(0)
     assert (seen > 0).all()
 
 
@@ -216,7 +216,7 @@ def test_a_clip_shorter_than_the_film_is_found_as_long_as_that(person) -> None:
     job = replace(JOB, recipe=replace(RECIPE, curves="spline"))
     task = make_task(job, closed_prior(), person)
     assert task.seconds == pytest.approx(8 / task.fps)
-    assert clip(job, task, Distillation(task).dance).duration == pytest.approx(0.2, abs=0.02)
+    assert clip(job, task, Distillation(task).trajectory).duration == pytest.approx(0.2, abs=0.02)
 
 
 @pytest.mark.parametrize(("prompt", "name"), [("A fox is walking!", "fox-walking"), ("狗", "run"), ("the dog / cat", "dog-cat")])

@@ -88,10 +88,10 @@ def test_a_calmer_motion_swings_about_the_same_middle() -> None:
     curves = Fourier(len(channel_scale(rig.skeleton)), 1.0, 0.5, spread=0.3, randomness=seeded())
     with torch.no_grad():
         curves.coefficients[0] = 0.2
-    dance = Trajectory(rig.skeleton, curves, 2.0)
-    assert float(dance.calmer(0.5).speed) == 1.0
-    middle = dance.calmer(0.0).motion(1, 1.0).pose.angles
-    a, b = (dance.motion(20, 20.0).pose.angles - middle, dance.calmer(0.5).motion(20, 20.0).pose.angles - middle)
+    trajectory = Trajectory(rig.skeleton, curves, 2.0)
+    assert float(trajectory.calmer(0.5).speed) == 1.0
+    middle = trajectory.calmer(0.0).motion(1, 1.0).pose.angles
+    a, b = (trajectory.motion(20, 20.0).pose.angles - middle, trajectory.calmer(0.5).motion(20, 20.0).pose.angles - middle)
     torch.testing.assert_close(b, a / 2, atol=1e-5, rtol=1e-4)
     assert a.abs().max() > 0.01
 
@@ -110,17 +110,17 @@ def test_arms_hang_and_swing_however_they_are_spread_at_rest() -> None:
     """People's arms hang, reach forward rather than aside from there, and other bodies are left as they are."""
     assert not neutral_pose(creature("tyrannosaur", 1)).any()
     rig = creature("human", 1)
-    ease, names = neutral_pose(rig), rig.skeleton.names
+    neutral, names = neutral_pose(rig), rig.skeleton.names
     rest = rig.skeleton.rest_pose()
     hands = [limb.tip for limb in rig.skeleton.limbs if limb.kind == "arm"]
-    posed = forward_kinematics(rig.skeleton, Pose(rest.root_position, rest.root_rotation, ease)).position[hands].numpy()
+    posed = forward_kinematics(rig.skeleton, Pose(rest.root_position, rest.root_rotation, neutral)).position[hands].numpy()
     at_rest = rig.skeleton.positions[hands]
     assert (np.abs(posed[:, 2]) < np.abs(at_rest[:, 2]) - 0.2).all()
     assert (posed[:, 1] < at_rest[:, 1] - 0.05).all()
     shoulder = names.index("left_upper_arm")
-    axis = int(channel_scale(rig.skeleton, ease)[6:].reshape(-1, 3)[shoulder - 1].argmax())
-    ease[shoulder, axis] += 0.1
-    moved = forward_kinematics(rig.skeleton, Pose(rest.root_position, rest.root_rotation, ease)).position[hands].numpy() - posed
+    axis = int(channel_scale(rig.skeleton, neutral)[6:].reshape(-1, 3)[shoulder - 1].argmax())
+    neutral[shoulder, axis] += 0.1
+    moved = forward_kinematics(rig.skeleton, Pose(rest.root_position, rest.root_rotation, neutral)).position[hands].numpy() - posed
     assert np.abs(moved).max(0).argmax() == 0, "the most useful angle takes the hand fore and aft"
 
 
@@ -180,30 +180,30 @@ def test_soft_film_shows_the_same_and_moves_hidden_limbs() -> None:
 
 def test_a_standing_foot_rests_and_a_moving_one_slips() -> None:
     rig = creature("human", 0)
-    footing = GroundContacts.of(rig)
+    contacts = GroundContacts.of(rig)
     walk = gait_motion(rig, "walk", fps=30.0, frames=40)
     posed = forward_kinematics(rig.skeleton, walk.pose.to(torch.float32))
     ahead = torch.arange(40)[:, None] / 30 * torch.eye(3)[0]
     glide = replace(walk, pose=replace(walk.pose, root_position=walk.pose.root_position + ahead))
     slides = forward_kinematics(rig.skeleton, glide.pose.to(torch.float32))
     speed = 30 * float(walk.pose.root_position[:, 0].diff().mean())
-    assert slip(foot_motion(footing, posed, 30.0, speed)) < 0.2 * slip(foot_motion(footing, slides, 30.0, speed + 1))
-    assert lift(foot_motion(footing, posed, 30.0, speed)) < 0.02**2
-    assert ground_depth(footing, posed) < 1e-3
+    assert slip(foot_motion(contacts, posed, 30.0, speed)) < 0.2 * slip(foot_motion(contacts, slides, 30.0, speed + 1))
+    assert lift(foot_motion(contacts, posed, 30.0, speed)) < 0.02**2
+    assert ground_depth(contacts, posed) < 1e-3
     assert smoothness(walk.pose) > 0
 
 
 def test_speed_and_height_follow_the_feet() -> None:
     rig = creature("human", 0)
-    dance = Trajectory(rig.skeleton, Fourier(len(channel_scale(rig.skeleton)), 1.0, 0.5, randomness=seeded()), 2.0)
-    dance.height += 0.02
+    trajectory = Trajectory(rig.skeleton, Fourier(len(channel_scale(rig.skeleton)), 1.0, 0.5, randomness=seeded()), 2.0)
+    trajectory.height += 0.02
     for _ in range(60):
-        motion = dance.motion(9, 8.0)
-        feet = foot_motion(GroundContacts.of(rig), forward_kinematics(rig.skeleton, motion.pose), 8.0, float(dance.speed))
-        update_height(dance, feet, 0.2)
-        update_speed(dance, feet, 0.2)
-    assert abs(float(dance.speed)) < 0.05  # legs that do not move belong to a body that stands
-    assert abs(float(dance.height)) < 0.01
+        motion = trajectory.motion(9, 8.0)
+        feet = foot_motion(GroundContacts.of(rig), forward_kinematics(rig.skeleton, motion.pose), 8.0, float(trajectory.speed))
+        update_height(trajectory, feet, 0.2)
+        update_speed(trajectory, feet, 0.2)
+    assert abs(float(trajectory.speed)) < 0.05  # legs that do not move belong to a body that stands
+    assert abs(float(trajectory.height)) < 0.01
 
 
 def test_pictures_do_not_speak_of_steady_travel() -> None:
@@ -225,7 +225,7 @@ def test_a_prior_that_knows_one_clip_leads_to_its_motion(curves: str) -> None:
     prior = GaussianPrior(torch.zeros(1, 3, 9, 16, 16))
     recipe = Recipe(
         iterations=40, draws=1, estimator="sds", learning_rate=0.25, curves=curves,  # type: ignore[arg-type]
-        footing=0.0, restraint=0.0, smooth=0.0, ground=0.0, strides_per_film=0.7,
+        contact=0.0, coefficient_penalty=0.0, smooth=0.0, ground=0.0, cycles_per_film=0.7,
     )  # fmt: skip
     task = Task(rig, skinned, prior, "", ("",), recipe, 1.0)
     rate = task.fps
@@ -234,9 +234,9 @@ def test_a_prior_that_knows_one_clip_leads_to_its_motion(curves: str) -> None:
     with torch.no_grad():
         prior.mean = prior.encode(film(rig.skeleton, true, skinned, SMALL)[None])
     errors: list[float] = []
-    dance = distill(task, lambda run, numbers: errors.append(numbers["score"]))
+    trajectory = distill(task, lambda run, numbers: errors.append(numbers["score"]))
     assert errors[-1] < 0.85 * errors[0]
-    assert dance.in_turn or curves != "fourier"
+    assert trajectory.antiphase or curves != "fourier"
 
 
 def test_same_seed_same_motion() -> None:
@@ -245,38 +245,38 @@ def test_same_seed_same_motion() -> None:
     task = Task(rig, skinned_splats(rig), prior, "", ("",), Recipe(iterations=3, draws=2), 1.0, seed=5)
     first, second = distill(task).state_dict(), distill(task).state_dict()
     assert all(torch.equal(first[name], second[name]) for name in first)
-    other = Distillation(replace(task, seed=6)).dance.state_dict()
+    other = Distillation(replace(task, seed=6)).trajectory.state_dict()
     assert not torch.equal(first["curves.coefficients"], other["curves.coefficients"])
 
 
 def test_the_pose_space_can_make_poses_more_plausible() -> None:
     rig = creature("human", 2)
-    recipe = Recipe(iterations=20, draws=1, lags=(0.5,), phases_at=(), learning_rate=0.1, restraint=0.0, plausible=1e7)
+    recipe = Recipe(iterations=20, draws=1, phase_offsets=(0.5,), phases_at=(), learning_rate=0.1, coefficient_penalty=0.0, plausible=1e7)
     task = Task(rig, skinned_splats(rig), GaussianPrior(torch.zeros(1, 3, 9, 16, 16)), "", ("",), recipe, 1.0, seed=5)
     run = Distillation(task)
     with torch.no_grad():
-        run.dance.curves.coefficients *= 20
+        run.trajectory.curves.coefficients *= 20
     strange = [run.step()["plausible"] for _ in range(8)]
     assert strange[0] > 0
     assert strange[-1] < 0.9 * strange[0]
     assert "plausible" not in Distillation(replace(task, recipe=replace(recipe, plausible=0.0))).step()
 
 
-@pytest.mark.parametrize("lag", [0.0, 0.5])
-def test_the_prior_decides_whether_legs_take_turns(lag: float) -> None:
+@pytest.mark.parametrize("phase_offset", [0.0, 0.5])
+def test_the_prior_decides_whether_legs_take_turns(phase_offset: float) -> None:
     rig = creature("human", 2)
     skinned = skinned_splats(rig)
     prior = GaussianPrior(torch.zeros(1, 3, 9, 16, 16))
-    task = Task(rig, skinned, prior, "", ("",), Recipe(iterations=4, draws=1, trial=0.5, phases_at=()), 1.0, seed=3)
+    task = Task(rig, skinned, prior, "", ("",), Recipe(iterations=4, draws=1, decide_at=0.5, phases_at=()), 1.0, seed=3)
     run = Distillation(task)
-    (wanted,) = (each for each in run.contenders if float(each.dance.lag) == lag)
-    prior.mean = prior.encode(film(rig.skeleton, wanted.dance.motion(SMALL.frames, task.fps), skinned, SMALL)[None]).detach()
+    (wanted,) = (each for each in run.candidates if float(each.trajectory.phase_offset) == phase_offset)
+    prior.mean = prior.encode(film(rig.skeleton, wanted.trajectory.motion(SMALL.frames, task.fps), skinned, SMALL)[None]).detach()
     run.step()
-    assert len(run.contenders) == 2
+    assert len(run.candidates) == 2
     run.step()
-    (kept,) = run.contenders
+    (kept,) = run.candidates
     assert kept is wanted
-    assert run.dance is kept.dance
+    assert run.trajectory is kept.trajectory
 
 
 def test_papers_noise_narrows_over_half_its_iterations() -> None:

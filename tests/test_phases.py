@@ -26,28 +26,28 @@ def test_shifted_curves_are_the_same_later() -> None:
         torch.testing.assert_close(curves(times), before, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize(("plan", "lag"), [("human", 0.125), ("dog", 0.5), ("spider", -0.25)])
-def test_legs_out_of_order_find_back(plan: str, lag: float) -> None:
+@pytest.mark.parametrize(("plan", "phase_offset"), [("human", 0.125), ("dog", 0.5), ("spider", -0.25)])
+def test_legs_out_of_order_find_back(plan: str, phase_offset: float) -> None:
     rig = creature(plan, 1)
-    dance, curves = dancing(rig, seed=2)
+    trajectory, curves = dancing(rig, seed=2)
     feet = [leg.tip for leg in rig.legs]
 
     def places(motion: Trajectory) -> torch.Tensor:
         return forward_kinematics(rig.skeleton, motion.motion(16, 12.0).pose).position[:, feet]
 
     with torch.no_grad():
-        dance.lag.fill_(lag)
-        wanted = places(dance)
-        dance.lag.fill_(lag if dance.in_turn else 0.0)
+        trajectory.phase_offset.fill_(phase_offset)
+        wanted = places(trajectory)
+        trajectory.phase_offset.fill_(phase_offset if trajectory.antiphase else 0.0)
         for leg in rig.legs:
             if leg.order:
                 channels = torch.tensor([6 + 3 * (joint - 1) + axis for joint in leg.joints for axis in range(3)])
                 curves.coefficients[:, channels] = phase_shifted(curves.coefficients[:, channels], leg.order * 3 / PHASE_BINS)
-        spoiled = float((places(dance) - wanted).square().mean())
+        spoiled = float((places(trajectory) - wanted).square().mean())
         for _ in range(2):  # one pair after the other, so those that chose first may choose again
-            choose_phases(dance, lambda each: float((places(each) - wanted).square().mean()))
-        assert float((places(dance) - wanted).square().mean()) < 0.05 * spoiled
-        assert float(dance.lag) == lag
+            choose_phases(trajectory, lambda each: float((places(each) - wanted).square().mean()))
+        assert float((places(trajectory) - wanted).square().mean()) < 0.05 * spoiled
+        assert float(trajectory.phase_offset) == phase_offset
 
 
 def test_the_least_of_noisy_errors_is_found() -> None:

@@ -36,7 +36,7 @@ from stick_rigs import person
 from tiny_priors import tiny
 
 FILM = FilmSettings(width=64, height=32, frames=9)
-RECIPE = Recipe(iterations=2, draws=2, lags=(0.5,), phases_at=())
+RECIPE = Recipe(iterations=2, draws=2, phase_offsets=(0.5,), phases_at=())
 
 
 @pytest.fixture(scope="module")
@@ -92,8 +92,8 @@ def test_work_is_counted(prior) -> None:
     counted = CountedPrior(prior)
     run = Distillation(make_task(Job("a person walking", recipe=RECIPE), counted, person()))
     run.step()
-    assert counted.renders == RECIPE.steps_each
-    assert counted.evaluations == RECIPE.look_ahead * RECIPE.draws * 2  # with and without the sentence
+    assert counted.renders == RECIPE.fit_steps
+    assert counted.evaluations == RECIPE.denoising_steps * RECIPE.draws * 2  # with and without the sentence
 
 
 @pytest.mark.parametrize("estimator", ["sds", "csd", "dds"])

@@ -22,7 +22,6 @@ from akd.distill.gait_timing import (
     retimed,
     stance_timing,
 )
-from akd.distill.loop import phase_offsets
 from akd.distill.recipe import Recipe
 from akd.distill.trajectory import Fourier, Trajectory
 from akd.gait.measures import froude as froude_number
@@ -32,13 +31,13 @@ from akd.rig import GRAVITY, Rig
 DOG = creature("dog", 1)
 
 
-def dancing(rig: Rig, lag: float = 0.5, spread: float = 0.6) -> tuple[Trajectory, Fourier]:
+def dancing(rig: Rig, phase_offset: float = 0.5, spread: float = 0.6) -> tuple[Trajectory, Fourier]:
     curves = Fourier(
         len(channel_scale(rig.skeleton)), 1.3, 0.4, spread=spread, randomness=torch.Generator().manual_seed(0)
     )
-    dance = Trajectory(rig.skeleton, curves, 2.0).requires_grad_(False)
-    dance.lag.fill_(lag)
-    return dance, curves
+    trajectory = Trajectory(rig.skeleton, curves, 2.0).requires_grad_(False)
+    trajectory.phase_offset.fill_(phase_offset)
+    return trajectory, curves
 
 
 def at_froude(rig: Rig, froude: float) -> float:
@@ -46,9 +45,9 @@ def at_froude(rig: Rig, froude: float) -> float:
 
 
 def test_slow_bodies_walk_and_fast_ones_run() -> None:
-    dance, curves = dancing(DOG)
-    walk = stance_timing(DOG, dance, curves, 0.45, at_froude(DOG, 0.2))
-    run = stance_timing(DOG, dance, curves, 0.55, at_froude(DOG, 1.0))
+    trajectory, curves = dancing(DOG)
+    walk = stance_timing(DOG, trajectory, curves, 0.45, at_froude(DOG, 0.2))
+    run = stance_timing(DOG, trajectory, curves, 0.55, at_froude(DOG, 1.0))
     assert walk is not None
     assert not walk.flies
     assert walk.duty == WALK_DUTY
@@ -60,8 +59,8 @@ def test_slow_bodies_walk_and_fast_ones_run() -> None:
 
 
 def test_what_the_sentence_explains_counts_beside_speed() -> None:
-    dance, curves = dancing(DOG, spread=0.4)
-    dance.speed.fill_(at_froude(DOG, 0.4))
+    trajectory, curves = dancing(DOG, spread=0.4)
+    trajectory.speed.fill_(at_froude(DOG, 0.4))
 
     def flight(motion: Motion) -> float:
         return -float(motion.pose.root_position[:, 1].std())
@@ -69,58 +68,58 @@ def test_what_the_sentence_explains_counts_beside_speed() -> None:
     def clip(each: Trajectory) -> Motion:
         return each.motion(41, 30.0)
 
-    assert not stance_timing(DOG, dance, curves, 0.45, float(dance.speed)).flies  # type: ignore[union-attr]
-    choose_walk_or_run(DOG, dance, clip, flight)  # a sentence that explains what goes up and down
-    assert dance.leaning > 0
-    run = float(dance.leaning)
-    assert stance_timing(DOG, dance, curves, 0.45, float(dance.speed)).flies  # type: ignore[union-attr]
-    choose_walk_or_run(DOG, dance, clip, lambda motion: -flight(motion))
-    assert float(dance.leaning) == pytest.approx(-run)
-    choose_walk_or_run(DOG, dance, clip, lambda motion: 2 * flight(motion) / RUN_LOG_ODDS_SCALE)
-    assert float(dance.leaning) == pytest.approx(2 * run / RUN_LOG_ODDS_SCALE)
+    assert not stance_timing(DOG, trajectory, curves, 0.45, float(trajectory.speed)).flies  # type: ignore[union-attr]
+    choose_walk_or_run(DOG, trajectory, clip, flight)  # a sentence that explains what goes up and down
+    assert trajectory.run_log_odds > 0
+    run = float(trajectory.run_log_odds)
+    assert stance_timing(DOG, trajectory, curves, 0.45, float(trajectory.speed)).flies  # type: ignore[union-attr]
+    choose_walk_or_run(DOG, trajectory, clip, lambda motion: -flight(motion))
+    assert float(trajectory.run_log_odds) == pytest.approx(-run)
+    choose_walk_or_run(DOG, trajectory, clip, lambda motion: 2 * flight(motion) / RUN_LOG_ODDS_SCALE)
+    assert float(trajectory.run_log_odds) == pytest.approx(2 * run / RUN_LOG_ODDS_SCALE)
 
 
-@pytest.mark.parametrize(("froude", "leaning", "becomes"), [
+@pytest.mark.parametrize(("froude", "run_log_odds", "becomes"), [
     (0.3, 0.0, 0.3), (0.3, 1.0, 0.3 * MOST_TEMPO_CHANGE**2), (0.6, 1.0, 1.0), (0.45, 0.0, 0.4), (0.6, -0.5, 0.4), (1.2, 0.0, 1.2),
     (2.0, -3.0, 2.0 / MOST_TEMPO_CHANGE**2), (0.005, 9.0, 0.005)])  # fmt: skip
-def test_tempo_suits_the_gait(froude: float, leaning: float, becomes: float) -> None:
-    dance, curves = dancing(DOG)
-    dance.speed.fill_(at_froude(DOG, froude))
-    curves.start_frequency = float(dance.speed) / 2.0
-    dance.leaning.fill_(leaning)
-    result = at_natural_tempo(DOG, dance)
+def test_tempo_suits_the_gait(froude: float, run_log_odds: float, becomes: float) -> None:
+    trajectory, curves = dancing(DOG)
+    trajectory.speed.fill_(at_froude(DOG, froude))
+    curves.start_frequency = float(trajectory.speed) / 2.0
+    trajectory.run_log_odds.fill_(run_log_odds)
+    result = at_natural_tempo(DOG, trajectory)
     assert froude_number(float(result.speed), DOG.leg_metres) == pytest.approx(becomes, rel=1e-3)
     assert isinstance(result.curves, Fourier)
-    assert result.curves.period * float(result.speed) == pytest.approx(curves.period * float(dance.speed), rel=1e-4)
+    assert result.curves.period * float(result.speed) == pytest.approx(curves.period * float(trajectory.speed), rel=1e-4)
 
 
 @pytest.mark.parametrize(
-    ("lag", "froude", "becomes"), [(0.0, 0.3, 0.3), (0.125, 0.8, 1.5), (0.125, 0.3, 0.3 * MOST_TEMPO_CHANGE**2), (0.125, 0.03, 0.03)]
+    ("phase_offset", "froude", "becomes"), [(0.0, 0.3, 0.3), (0.125, 0.8, 1.5), (0.125, 0.3, 0.3 * MOST_TEMPO_CHANGE**2), (0.125, 0.03, 0.03)]
 )
-def test_gallops_are_fast_and_hops_of_any_speed(lag: float, froude: float, becomes: float) -> None:
-    dance, _ = dancing(DOG, lag)
-    dance.speed.fill_(at_froude(DOG, froude))
-    assert froude_number(float(at_natural_tempo(DOG, dance).speed), DOG.leg_metres) == pytest.approx(becomes, rel=1e-3)
+def test_gallops_are_fast_and_hops_of_any_speed(phase_offset: float, froude: float, becomes: float) -> None:
+    trajectory, _ = dancing(DOG, phase_offset)
+    trajectory.speed.fill_(at_froude(DOG, froude))
+    assert froude_number(float(at_natural_tempo(DOG, trajectory).speed), DOG.leg_metres) == pytest.approx(becomes, rel=1e-3)
 
 
 def test_long_strides_on_four_legs_are_quick() -> None:
     """Of runs at one speed, the one with the longer strides is quickened, on four legs only."""
     speeds = []
     for rig in (DOG, creature("human", 1)):
-        dance, curves = dancing(rig)
-        dance.speed.fill_(at_froude(rig, 1.2))
+        trajectory, curves = dancing(rig)
+        trajectory.speed.fill_(at_froude(rig, 1.2))
         for stride in (2.0, 4.0):
-            curves.start_frequency = float(dance.speed) / stride
-            speeds.append(float(at_natural_tempo(rig, dance).speed / dance.speed))
+            curves.start_frequency = float(trajectory.speed) / stride
+            speeds.append(float(at_natural_tempo(rig, trajectory).speed / trajectory.speed))
     assert speeds == pytest.approx([1.0, MOST_QUICKENED, 1.0, 1.0], rel=1e-3)
 
 
 def test_what_stands_long_enough_or_goes_nowhere_is_left_alone() -> None:
-    dance, curves = dancing(DOG)
-    assert stance_timing(DOG, dance, curves, 0.7, at_froude(DOG, 0.2)) is None
-    assert stance_timing(DOG, dance, curves, 0.3, at_froude(DOG, 0.001)) is None
-    assert stance_timing(DOG, dance, curves, 0.0, at_froude(DOG, 1.0)) is None
-    hopping, curves = dancing(DOG, lag=0.95)
+    trajectory, curves = dancing(DOG)
+    assert stance_timing(DOG, trajectory, curves, 0.7, at_froude(DOG, 0.2)) is None
+    assert stance_timing(DOG, trajectory, curves, 0.3, at_froude(DOG, 0.001)) is None
+    assert stance_timing(DOG, trajectory, curves, 0.0, at_froude(DOG, 1.0)) is None
+    hopping, curves = dancing(DOG, phase_offset=0.95)
     assert stance_timing(DOG, hopping, curves, 0.3, at_froude(DOG, 0.02)) is None
     thrown = stance_timing(DOG, hopping, curves, 0.5, at_froude(DOG, 0.3))
     assert thrown is not None
@@ -128,11 +127,11 @@ def test_what_stands_long_enough_or_goes_nowhere_is_left_alone() -> None:
 
 
 def test_legs_that_hardly_swing_are_not_made_to_walk() -> None:
-    dance, curves = dancing(DOG)
-    calm = dance.calmer(0.1)
-    assert stance_timing(DOG, dance, curves, 0.45, at_froude(DOG, 0.2)) is not None
+    trajectory, curves = dancing(DOG)
+    calm = trajectory.calmer(0.1)
+    assert stance_timing(DOG, trajectory, curves, 0.45, at_froude(DOG, 0.2)) is not None
     assert stance_timing(DOG, calm, calm.curves, 0.45, at_froude(DOG, 0.2)) is None  # type: ignore[arg-type]
-    assert float(at_natural_tempo(DOG, dance.calmer(0.1).at_speed(1.0)).speed) == 0
+    assert float(at_natural_tempo(DOG, trajectory.calmer(0.1).at_speed(1.0)).speed) == 0
     still = lock_feet(DOG, calm.at_speed(1.0), lambda each: each.motion(41, 30.0))
     along = trace(DOG, still).feet[..., 0]
     assert np.ptp(along, axis=0).max() < 0.02
@@ -140,7 +139,7 @@ def test_legs_that_hardly_swing_are_not_made_to_walk() -> None:
 
 def test_a_body_stays_if_that_is_far_less_surprising() -> None:
     """Whoever stays keeps legs and feet where they are, and moves on above; whoever is nearly as well off goes on going."""
-    dance, curves = dancing(DOG)
+    trajectory, curves = dancing(DOG)
     gone = Trajectory(DOG.skeleton, curves, 2.0).requires_grad_(False)
 
     def clip(each: Trajectory) -> Motion:
@@ -153,15 +152,15 @@ def test_a_body_stays_if_that_is_far_less_surprising() -> None:
     assert float(gone.speed) == 2.0
     choose_travel(DOG, gone, clip, lambda motion: 0.2 * (travel(motion) > 0.5))
     assert float(gone.speed) == 0.0
-    still, moving = lock_feet(DOG, gone, clip), dance.motion(41, 30.0)
+    still, moving = lock_feet(DOG, gone, clip), trajectory.motion(41, 30.0)
     assert np.ptp(trace(DOG, still).feet, axis=0).max() < 0.02
     others = [joint for limb in DOG.skeleton.limbs if limb.kind in ("tail", "neck", "head") for joint in limb.joints]
     torch.testing.assert_close(still.pose.angles[:, others].float(), moving.pose.angles[:, others])
 
 
 def test_a_stretched_stance_takes_its_share_of_the_time() -> None:
-    dance, curves = dancing(DOG)
-    wanted = stance_timing(DOG, dance, curves, 0.45, at_froude(DOG, 0.2))
+    trajectory, curves = dancing(DOG)
+    wanted = stance_timing(DOG, trajectory, curves, 0.45, at_froude(DOG, 0.2))
     assert wanted is not None
     # The leg's own time, as a function of the clock's: what it does within ±0.225 of midstance takes half of the wanted share.
     psi = torch.tensor([-wanted.duty / 2, 0.0, wanted.duty / 2])
@@ -170,30 +169,30 @@ def test_a_stretched_stance_takes_its_share_of_the_time() -> None:
 
 
 def test_timing_changes_legs_and_travel_only_and_keeps_the_loop() -> None:
-    dance, curves = dancing(DOG)
+    trajectory, curves = dancing(DOG)
     times = torch.arange(31) / 30 * curves.period
-    motion = dance.motion(31, 30 * float(curves.frequency))
-    timing = stance_timing(DOG, dance, curves, 0.45, at_froude(DOG, 0.2))
+    motion = trajectory.motion(31, 30 * float(curves.frequency))
+    timing = stance_timing(DOG, trajectory, curves, 0.45, at_froude(DOG, 0.2))
     assert timing is not None
-    late = retimed(DOG, dance, curves, motion, times, timing)
+    late = retimed(DOG, trajectory, curves, motion, times, timing)
     legs = [joint for leg in DOG.legs for joint in leg.joints]
     others = [joint for joint in range(len(DOG.skeleton.names)) if joint not in legs]
     assert torch.equal(late.pose.angles[:, others], motion.pose.angles[:, others])
     assert not torch.allclose(late.pose.angles[:, legs], motion.pose.angles[:, legs], atol=0.01)
     torch.testing.assert_close(late.pose.angles[-1], late.pose.angles[0], atol=1e-4, rtol=0)
     assert float(late.pose.root_position[-1, 0]) < float(motion.pose.root_position[-1, 0])
-    unchanged = retimed(DOG, dance, curves, motion, times, replace(timing, slowness=0.0))
+    unchanged = retimed(DOG, trajectory, curves, motion, times, replace(timing, slowness=0.0))
     torch.testing.assert_close(unchanged.pose.angles, motion.pose.angles, atol=1e-5, rtol=0)
 
 
 def test_legs_of_a_pair_stand_by_the_lag_of_the_dance() -> None:
-    for lag in (0.5, 0.1):
-        dance, curves = dancing(DOG, lag)
-        timing = stance_timing(DOG, dance, curves, 0.55, at_froude(DOG, 1.0))
+    for phase_offset in (0.5, 0.1):
+        trajectory, curves = dancing(DOG, phase_offset)
+        timing = stance_timing(DOG, trajectory, curves, 0.55, at_froude(DOG, 1.0))
         assert timing is not None
         for left, right in ((0, 1), (2, 3)):
             assert DOG.legs[left].side == "L"
-            apart = float(timing.midstance[right] - timing.midstance[left]) - lag
+            apart = float(timing.midstance[right] - timing.midstance[left]) - phase_offset
             assert abs(apart - round(apart)) < 1e-5
 
 
@@ -213,16 +212,16 @@ def test_a_body_falls_freely_where_no_foot_stands_and_is_carried_on_average(midd
 
 
 def test_feet_do_not_brush_over_the_ground_at_the_ends_of_a_clip_that_is_no_loop() -> None:
-    dance, curves = dancing(DOG)
-    motion = lock_feet(DOG, dance, lambda each: each.motion(round(45 * curves.period), 30.0))
+    trajectory, curves = dancing(DOG)
+    motion = lock_feet(DOG, trajectory, lambda each: each.motion(round(45 * curves.period), 30.0))
     assert motion.frame_count == round(45 * curves.period)
     assert skating_ratio(trace(DOG, motion).feet, motion.fps) == pytest.approx(0, abs=0.02)
 
 
 @pytest.mark.parametrize("loops", [False, True])
 def test_skin_is_slowly_raised_out_of_the_ground(loops: bool) -> None:
-    dance, curves = dancing(DOG)
-    motion = dance.motion(31, 30 * float(curves.frequency))
+    trajectory, curves = dancing(DOG)
+    motion = trajectory.motion(31, 30 * float(curves.frequency))
     motion.pose.root_position[:, 1] -= trace(DOG, motion).lowest.max() - 0.02
     raised = raise_above_ground(DOG, motion, loops=loops)
     assert trace(DOG, motion).lowest.min() < -0.03
@@ -233,6 +232,6 @@ def test_skin_is_slowly_raised_out_of_the_ground(loops: bool) -> None:
     assert torch.equal(raised.pose.angles, motion.pose.angles)
 
 
-@pytest.mark.parametrize(("plan", "lags"), [("dog", (0.0, 0.5)), ("ant", (0.5,)), ("spider", (0.5,))])
-def test_bodies_with_many_legs_take_turns(plan: str, lags: tuple[float, ...]) -> None:
-    assert phase_offsets(creature(plan, 10_000), Recipe()) == lags
+@pytest.mark.parametrize(("plan", "phase_offsets"), [("dog", (0.0, 0.5)), ("ant", (0.5,)), ("spider", (0.5,))])
+def test_bodies_with_many_legs_take_turns(plan: str, phase_offsets: tuple[float, ...]) -> None:
+    assert candidate_offsets(creature(plan, 10_000), Recipe()) == phase_offsets

@@ -89,7 +89,7 @@ def perform(cell: Trial, lab: Lab, watch: Progress) -> Row:
         folder.forget_log_from(run.iteration)
         while run.iteration < cell.iterations:
             _iterate(cell, job, run, own_jerk, folder, watch)
-        motion = finished(job, task, run.dance)
+        motion = finished(job, task, run.trajectory)
         strip_picture(rig, motion).save(folder["strip.png"])
         measured = evaluate(rig, motion, from_file=False)
     return row_of(cell, measured, own_jerk, folder.log())
@@ -147,7 +147,7 @@ def _iterate(cell: Trial, job: Job, run: Distillation, own_jerk: float | None, f
     entry: dict[str, Any] = {"iteration": run.iteration - 1, **numbers, **work, "seconds": time.perf_counter() - begun}
     measured = None
     if run.iteration % max(LOOK_EVERY, cell.iterations // LOOKS) == 0:
-        measured = evaluate(run.task.rig, finished(job, run.task, run.dance), from_file=False)
+        measured = evaluate(run.task.rig, finished(job, run.task, run.trajectory), from_file=False)
         tested: Success = success(measured, cell.wish, own_jerk)
         entry |= {"success": tested.passed, "failures": list(tested.failures)}
     folder.append_log(entry)

@@ -28,7 +28,7 @@ def profile(task: Task, iterations: int = 3) -> dict[str, float]:
             run.step()
         seconds["all"] = time.process_time() - begun
     film_back, encoder_back = _backward(task, run)
-    steps = iterations * task.recipe.steps_each * len(run.contenders)
+    steps = iterations * task.recipe.fit_steps * len(run.candidates)
     parts = {
         "prior: network": seconds["network"], "prior: encoder": seconds["encoder"],
         "prior: back through the encoder": steps * encoder_back,
@@ -67,7 +67,7 @@ def _timed(seconds: dict[str, float]) -> Iterator[None]:
 def _backward(task: Task, run: Distillation) -> tuple[float, float]:
     """Seconds back through the film to the motion, and back through the encoder to the film."""
     settings = task.prior.film
-    motion = run.dance.motion(settings.frames, task.fps)
+    motion = run.trajectory.motion(settings.frames, task.fps)
     video = loop.film_softly(task.rig.skeleton, motion, task.skinned, settings, settings.view)
     seen = video.detach().requires_grad_()
     z = task.prior.encode(seen[None])

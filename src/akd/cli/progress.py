@@ -39,8 +39,8 @@ class RunProgress(Progress):
     def prepared(self, job: Job, task: Task, done: int) -> None:
         for note in task.rig.notes:
             self._say(note)
-        if task.wanted != job.prompt:
-            self._say(f"The prior is told: {task.wanted} (--no-expand keeps your own words)")
+        if task.prompt != job.prompt:
+            self._say(f"The prior is told: {task.prompt} (--no-expand keeps your own words)")
         if done:
             self._say(f"Going on after iteration {done} of seed {job.seed}.")
         self.total, self.measured = job.recipe.iterations, ""

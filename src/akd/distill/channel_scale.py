@@ -36,16 +36,16 @@ def neutral_pose(rig: Rig) -> Float[Tensor, "joint 3"]:
     """
     body, cue = limb_model(rig), ActionParameters(np.zeros(1))
     arms = relaxed_arms(body, cue)
-    ease = torch.zeros(rig.skeleton.joint_count, 3)
+    neutral = torch.zeros(rig.skeleton.joint_count, 3)
     if not arms:
-        return ease
+        return neutral
     standing = perform(body, replace(still(body, cue), arms=arms), fps=1.0).pose
     turned = forward_kinematics(rig.skeleton, standing).rotation[0].numpy()
     hang = [(turned[body.arms[n].upper] @ body.arms[n].directions[0]) @ upper[0] for n, (upper, _) in arms.items()]
     if min(hang) > HANGING_COSINE:
         moved = [joint for arm in body.arms for joint in (arm.upper, arm.fore) if joint is not None]
-        ease[moved] = standing.angles[0, moved].float()
-    return ease
+        neutral[moved] = standing.angles[0, moved].float()
+    return neutral
 
 
 def channel_count(skeleton: Skeleton) -> int:
@@ -53,13 +53,13 @@ def channel_count(skeleton: Skeleton) -> int:
     return len(ROOT_SCALE) + 3 * (skeleton.joint_count - 1)
 
 
-def channel_scale(skeleton: Skeleton, ease: Float[Tensor, "joint 3"] | None = None) -> Float[np.ndarray, " channel"]:
+def channel_scale(skeleton: Skeleton, neutral: Float[Tensor, "joint 3"] | None = None) -> Float[np.ndarray, " channel"]:
     """What one unit of each curve means: place and turn of the root, then three angles for every other joint.
 
     Animals move by swinging their limbs fore and aft and lifting them. Of a joint's three axes, those that do this to what
-    hangs on the joint are given more reach than those that spread or twist it, whichever way the limb points at ease.
+    hangs on the joint are given more reach than those that spread or twist it, whichever way the limb points at neutral.
     """
-    angles = (torch.zeros(skeleton.joint_count, 3) if ease is None else ease).double()
+    angles = (torch.zeros(skeleton.joint_count, 3) if neutral is None else neutral).double()
     outward, axes = _posed_limbs(skeleton, angles)
     use = np.linalg.norm(np.cross(axes, outward[:, None]) * (1.0, 1.0, LATERAL_SHARE), axis=-1)
     limbs = [joint for limb in skeleton.limbs if limb.kind in ("leg", "arm", "wing") for joint in limb.joints]

@@ -15,7 +15,7 @@ from akd.prior.family import Text
 from akd.prior.prior import VideoPrior, add_noise
 from akd.prior.schedule import Denoised, Latents, guide
 
-Estimator = Literal["sds", "csd", "dds", "lively"]
+Estimator = Literal["sds", "csd", "dds", "vp_sds"]
 
 
 class ScoreInputs(NamedTuple):
@@ -23,11 +23,11 @@ class ScoreInputs(NamedTuple):
 
     noise: Float[Tensor, "draw channel cell row column"]
     t: Float[Tensor, " draw"]
-    wanted: Text
-    unwanted: tuple[Text, ...]
+    prompt: Text
+    negative_prompts: tuple[Text, ...]
     """What the clip is led away from, alike from each; the first is the subject at rest."""
     guidance: float
-    look_ahead: int = 1
+    denoising_steps: int = 1
 
 
 def draw_noise(shape: tuple[int, ...], draws: int, t: tuple[float, float], randomness: torch.Generator) -> tuple[Tensor, Tensor]:
@@ -45,55 +45,55 @@ def sds(prior: VideoPrior, z: Latents, ask: ScoreInputs) -> Latents:
     clean = z.expand_as(ask.noise)
     t = ask.t.to(z.device)
     z_t = add_noise(clean, ask.noise.to(z), prior.schedule.level(t))
-    for step in range(ask.look_ahead):
+    for step in range(ask.denoising_steps):
         guess = _guided(prior, z_t, t, ask)
-        t = ask.t.to(z.device) * (1 - (step + 1) / ask.look_ahead)
+        t = ask.t.to(z.device) * (1 - (step + 1) / ask.denoising_steps)
         z_t = add_noise(guess.clean, guess.noise, prior.schedule.level(t))
     return (clean - guess.clean).mean(0, keepdim=True)
 
 
 @torch.no_grad()
 def csd(prior: VideoPrior, z: Latents, ask: ScoreInputs) -> Latents:
-    """Classifier score distillation: only what the wanted sentence changes in the guess."""
-    wanted, unwanted = _guesses(prior, z, ask)
-    return ask.guidance * (unwanted - wanted)
+    """Classifier score distillation: only what the prompt sentence changes in the guess."""
+    prompt, negative_prompts = _guesses(prior, z, ask)
+    return ask.guidance * (negative_prompts - prompt)
 
 
 @torch.no_grad()
 def variance_preserving_sds(prior: VideoPrior, z: Latents, ask: ScoreInputs) -> Latents:
-    """Score distillation that does not calm: what the wanted sentence changes, and the guess as lively as the clip itself.
+    """Score distillation that does not calm: what the prompt sentence changes, and the guess as lively as the clip itself.
 
     Under strong noise the guess is a mean over all that may be, so it moves less than the clip, even a perfect one. Followed as
     it is, it stills every motion, and guidance that outweighs this also outweighs what the guess knows about the motion's shape.
     """
-    wanted, unwanted = _guesses(prior, z, ask)
-    still = wanted.mean(2, keepdim=True)
-    change, own = wanted - still, z - z.mean(2, keepdim=True)
+    prompt, negative_prompts = _guesses(prior, z, ask)
+    still = prompt.mean(2, keepdim=True)
+    change, own = prompt - still, z - z.mean(2, keepdim=True)
     belief = still + own.norm() / change.norm().clamp(min=1e-9) * change
-    return z - belief + (ask.guidance - 1) * (unwanted - wanted)
+    return z - belief + (ask.guidance - 1) * (negative_prompts - prompt)
 
 
 def _guesses(prior: VideoPrior, z: Latents, ask: ScoreInputs) -> tuple[Latents, Latents]:
-    """The clean clip as the wanted and as the unwanted sentences have it, mean over the draws."""
+    """The clean clip as the prompt and as the negative_prompts sentences have it, mean over the draws."""
     t = ask.t.to(z.device)
     z_t = add_noise(z.expand_as(ask.noise), ask.noise.to(z), prior.schedule.level(t))
-    wanted, *unwanted = (prior.denoise(z_t, t, text).clean.mean(0, keepdim=True) for text in (ask.wanted, *ask.unwanted))
-    return wanted, torch.stack(unwanted).mean(0)
+    prompt, *negative_prompts = (prior.denoise(z_t, t, text).clean.mean(0, keepdim=True) for text in (ask.prompt, *ask.negative_prompts))
+    return prompt, torch.stack(negative_prompts).mean(0)
 
 
 def _guided(prior: VideoPrior, z_t: Latents, t: Float[Tensor, " draw"], ask: ScoreInputs) -> Denoised:
-    """What the prior believes, led away from the mean of what it would believe of the unwanted sentences."""
-    wanted = prior.denoise(z_t, t, ask.wanted)
+    """What the prior believes, led away from the mean of what it would believe of the negative_prompts sentences."""
+    prompt = prior.denoise(z_t, t, ask.prompt)
     if ask.guidance == 1:
-        return wanted
-    others = [prior.denoise(z_t, t, text) for text in ask.unwanted]
+        return prompt
+    others = [prior.denoise(z_t, t, text) for text in ask.negative_prompts]
     clean, noise = (torch.stack(parts).mean(0) for parts in zip(*others, strict=True))
-    return Denoised(guide(wanted.clean, clean, ask.guidance), guide(wanted.noise, noise, ask.guidance))
+    return Denoised(guide(prompt.clean, clean, ask.guidance), guide(prompt.noise, noise, ask.guidance))
 
 
 def dds(prior: VideoPrior, z: Latents, ask: ScoreInputs, still: Latents) -> Latents:
     """Delta denoising: what is wrong with the clip but not with the same character at rest, under the same noise."""
-    return sds(prior, z, ask) - sds(prior, still, ask._replace(wanted=ask.unwanted[0], guidance=1.0))
+    return sds(prior, z, ask) - sds(prior, still, ask._replace(prompt=ask.negative_prompts[0], guidance=1.0))
 
 
-ESTIMATORS: dict[str, Callable[..., Latents]] = {"sds": sds, "csd": csd, "dds": dds, "lively": variance_preserving_sds}
+ESTIMATORS: dict[str, Callable[..., Latents]] = {"sds": sds, "csd": csd, "dds": dds, "vp_sds": variance_preserving_sds}

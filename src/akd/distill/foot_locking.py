@@ -39,35 +39,35 @@ RUN_LOG_ODDS_SCALE = 100.0
 STAYING_MARGIN = 0.15
 """A body stays only if that is less surprising by so much: of a walk it is .35 to 1.2 more surprising, of a punch .4 less."""
 ClipOf = Callable[[Trajectory], Motion]
-"""The frames of a dance that are wanted."""
+"""The frames of a trajectory that are prompt."""
 
 
 @torch.no_grad()
-def lock_feet(rig: Rig, dance: Trajectory, clip: ClipOf) -> Motion:
-    """The clip of a dance at a tempo that suits it, with its standing feet held in place."""
-    return _stepped(rig, at_natural_tempo(rig, dance), clip)
+def lock_feet(rig: Rig, trajectory: Trajectory, clip: ClipOf) -> Motion:
+    """The clip of a trajectory at a tempo that suits it, with its standing feet held in place."""
+    return _stepped(rig, at_natural_tempo(rig, trajectory), clip)
 
 
-def _stepped(rig: Rig, dance: Trajectory, clip: ClipOf) -> Motion:
-    """The clip of a dance with its standing feet held in place; strides too long for the legs become shorter."""
-    motion = clip(dance)
+def _stepped(rig: Rig, trajectory: Trajectory, clip: ClipOf) -> Motion:
+    """The clip of a trajectory with its standing feet held in place; strides too long for the legs become shorter."""
+    motion = clip(trajectory)
     if not any(len(sole) for sole in rig.soles):
         return motion
     for share in STRIDE_SHARES:
-        given, held = _held(rig, dance if share == 1.0 else dance.calmer(share), clip, speed=float(dance.speed))
+        given, held = _held(rig, trajectory if share == 1.0 else trajectory.calmer(share), clip, speed=float(trajectory.speed))
         usual = min(float(given.pose.root_position[:, 1].min()), float(rig.skeleton.positions[0, 1]))
         if usual - float(held.pose.root_position[:, 1].min()) <= MOST_LOWERED:
             return replace(held, pose=held.pose.to(motion.pose.angles.dtype))
     return motion
 
 
-def _held(rig: Rig, dance: Trajectory, clip: ClipOf, speed: float) -> tuple[Motion, Motion]:
-    """The clip of a dance, its feet standing as long as suits the speed, without and with these feet held in place."""
+def _held(rig: Rig, trajectory: Trajectory, clip: ClipOf, speed: float) -> tuple[Motion, Motion]:
+    """The clip of a trajectory, its feet standing as long as suits the speed, without and with these feet held in place."""
     from akd.contact.prepare import TargetSettings, prepare
 
-    curves, kinematics = dance.curves, TargetSettings(travel=False, balance=False)
-    motion = clip(dance)
-    if not dance.legs:
+    curves, kinematics = trajectory.curves, TargetSettings(travel=False, balance=False)
+    motion = clip(trajectory)
+    if not trajectory.leg_gain:
         every = np.tile([len(sole) > 0 for sole in rig.soles], (motion.frame_count, 1))
         return motion, prepare(rig, motion, kinematics, every).motion
     if not isinstance(curves, Fourier):
@@ -75,11 +75,11 @@ def _held(rig: Rig, dance: Trajectory, clip: ClipOf, speed: float) -> tuple[Moti
     count, fps = motion.frame_count, motion.fps
     early = _more_frames(curves, motion)
     times = (torch.arange(count + 2 * early) - early) / fps
-    motion = Motion(dance.pose(times), fps)
+    motion = Motion(trajectory.pose(times), fps)
     target = prepare(rig, motion, kinematics)
-    timing = stance_timing(rig, dance, curves, float(target.stance.mean()), speed)
+    timing = stance_timing(rig, trajectory, curves, float(target.stance.mean()), speed)
     if timing is not None:
-        motion = retimed(rig, dance, curves, motion, times, timing)
+        motion = retimed(rig, trajectory, curves, motion, times, timing)
         target = prepare(rig, motion, kinematics, scheduled_stance(rig, curves, times, timing))
     asked = slice(early, early + count)
     held = raise_above_ground(rig, target.motion, loops=not early)
@@ -108,47 +108,47 @@ def _more_frames(curves: Fourier, motion: Motion) -> int:
 
 
 @torch.no_grad()
-def choose_walk_or_run(rig: Rig, dance: Trajectory, clip: ClipOf, unexplained: Callable[[Motion], float]) -> None:
+def choose_walk_or_run(rig: Rig, trajectory: Trajectory, clip: ClipOf, unexplained: Callable[[Motion], float]) -> None:
     """Walk and run with the same legs, and lean towards the one of which the sentence explains more.
 
     ``unexplained`` is the logarithm of the prior's error with the sentence beside that without it.
     """
     heard = []
-    for leaning in (-torch.inf, torch.inf):
-        dance.leaning.fill_(leaning)
+    for run_log_odds in (-torch.inf, torch.inf):
+        trajectory.run_log_odds.fill_(run_log_odds)
         # At the same tempo: quick motions of any kind are explained a little better.
-        heard.append(unexplained(_stepped(rig, dance, clip)))
-    dance.leaning.fill_(RUN_LOG_ODDS_SCALE * (heard[0] - heard[1]))
+        heard.append(unexplained(_stepped(rig, trajectory, clip)))
+    trajectory.run_log_odds.fill_(RUN_LOG_ODDS_SCALE * (heard[0] - heard[1]))
 
 
 @torch.no_grad()
-def choose_travel(rig: Rig, dance: Trajectory, clip: ClipOf, surprise: Callable[[Motion], float]) -> None:
+def choose_travel(rig: Rig, trajectory: Trajectory, clip: ClipOf, surprise: Callable[[Motion], float]) -> None:
     """Keep the body in place and its legs still if the prior finds that far less surprising: not everybody goes anywhere."""
-    going, staying = (surprise(_stepped(rig, each, clip)) for each in (dance, copy.deepcopy(dance).stay()))
+    going, staying = (surprise(_stepped(rig, each, clip)) for each in (trajectory, copy.deepcopy(trajectory).stay()))
     if staying < going - STAYING_MARGIN:
-        dance.stay()
+        trajectory.stay()
 
 
 CLIP_FPS = 30.0
 """Frames per second of the clips that are written, whatever rate the prior watches at."""
 
 
-def finished(job: Job, task: Task, dance: Trajectory) -> Motion:
+def finished(job: Job, task: Task, trajectory: Trajectory) -> Motion:
     """The clip with its standing feet held in place, if the recipe wants that."""
-    if not job.recipe.plant:
-        return clip(job, task, dance)
-    return lock_feet(task.rig, dance, lambda each: clip(job, task, each))
+    if not job.recipe.lock_feet:
+        return clip(job, task, trajectory)
+    return lock_feet(task.rig, trajectory, lambda each: clip(job, task, each))
 
 
 @torch.no_grad()
-def clip(job: Job, task: Task, dance: Trajectory) -> Motion:
+def clip(job: Job, task: Task, trajectory: Trajectory) -> Motion:
     """The motion as it was found, at the rate of what is written."""
-    curves = dance.curves
+    curves = trajectory.curves
     if job.loop and isinstance(curves, Fourier):
         seconds = max(round(job.seconds / curves.period), 1) * curves.period
         count = max(round(seconds * CLIP_FPS), 4)
-        return dance.motion(count + 1, count / seconds)
+        return trajectory.motion(count + 1, count / seconds)
     if isinstance(curves, Frames):
         # Straight lines between frames would show as corners at a higher rate.
-        return resample(dance.motion(round(job.seconds * task.fps) + 1, task.fps), CLIP_FPS)
-    return dance.motion(round(job.seconds * CLIP_FPS) + 1, CLIP_FPS)
+        return resample(trajectory.motion(round(job.seconds * task.fps) + 1, task.fps), CLIP_FPS)
+    return trajectory.motion(round(job.seconds * CLIP_FPS) + 1, CLIP_FPS)

@@ -58,7 +58,7 @@ class StanceTiming:
     """When legs do what they do."""
 
     duty: float
-    """Share of the time for which a foot stands, as wanted."""
+    """Share of the time for which a foot stands, as prompt."""
     slowness: float
     """How much slower than the clock a leg's time goes in the middle of its stance; negative: faster."""
     midstance: Float[Tensor, " leg"]
@@ -67,50 +67,50 @@ class StanceTiming:
     """Does the body rise and fall as in a run?"""
 
 
-def at_natural_tempo(rig: Rig, dance: Trajectory) -> Trajectory:
-    """The same dance at a tempo that suits a walk, a run or a gallop, whichever it is.
+def at_natural_tempo(rig: Rig, trajectory: Trajectory) -> Trajectory:
+    """The same trajectory at a tempo that suits a walk, a run or a gallop, whichever it is.
 
     Bodies that go nowhere keep theirs, and so do hops and jumps: they are of any speed. Legs that hardly swing carry nobody: such
     a body stays where it is.
     """
-    number = froude(float(dance.speed), rig.leg_metres)
-    if not isinstance(dance.curves, Fourier) or not _standing_legs(rig):
-        return dance
-    if _swing(rig, _one_round(rig, dance, dance.curves)[0]) < SMALLEST_SWING:
-        return dance.at_speed(0.0)
-    if number < (STROLL_FROUDE if dance.in_turn else LEAP_FROUDE) or float(dance.lag) == 0.0:
-        return dance
-    least = SLOWEST_RUN_FROUDE if dance.in_turn or len(rig.legs) < GALLOPING_LEGS else SLOWEST_GALLOP_FROUDE
-    runs = _runs(dance, number)
-    wanted = max(number, least) if runs else min(number, FASTEST_WALK_FROUDE)
-    factor = min(max((wanted / number) ** 0.5, 1 / MOST_TEMPO_CHANGE), MOST_TEMPO_CHANGE)
+    number = froude(float(trajectory.speed), rig.leg_metres)
+    if not isinstance(trajectory.curves, Fourier) or not _standing_legs(rig):
+        return trajectory
+    if _swing(rig, _one_round(rig, trajectory, trajectory.curves)[0]) < SMALLEST_SWING:
+        return trajectory.at_speed(0.0)
+    if number < (STROLL_FROUDE if trajectory.antiphase else LEAP_FROUDE) or float(trajectory.phase_offset) == 0.0:
+        return trajectory
+    least = SLOWEST_RUN_FROUDE if trajectory.antiphase or len(rig.legs) < GALLOPING_LEGS else SLOWEST_GALLOP_FROUDE
+    runs = _runs(trajectory, number)
+    prompt = max(number, least) if runs else min(number, FASTEST_WALK_FROUDE)
+    factor = min(max((prompt / number) ** 0.5, 1 / MOST_TEMPO_CHANGE), MOST_TEMPO_CHANGE)
     if runs and len(rig.legs) == GALLOPING_LEGS:
-        factor = max(factor, min(_natural_speed(dance, dance.curves) / number**0.5, MOST_QUICKENED))
-    return dance if factor == 1.0 else dance.quicker(factor)
+        factor = max(factor, min(_natural_speed(trajectory, trajectory.curves) / number**0.5, MOST_QUICKENED))
+    return trajectory if factor == 1.0 else trajectory.quicker(factor)
 
 
-def _natural_speed(dance: Trajectory, curves: Fourier) -> float:
+def _natural_speed(trajectory: Trajectory, curves: Fourier) -> float:
     """At what speed animals on four legs take strides of this length [√(gℓ)]."""
-    return float(dance.speed / curves.frequency / STRIDE_COEFFICIENT) ** (1 / STRIDE_EXPONENT)
+    return float(trajectory.speed / curves.frequency / STRIDE_COEFFICIENT) ** (1 / STRIDE_EXPONENT)
 
 
-def _runs(dance: Trajectory, number: float) -> bool:
+def _runs(trajectory: Trajectory, number: float) -> bool:
     """Is this Froude number one of a run?"""
-    return number * math.exp(float(dance.leaning)) > RUN_FROUDE if dance.in_turn else number > LEAP_FROUDE
+    return number * math.exp(float(trajectory.run_log_odds)) > RUN_FROUDE if trajectory.antiphase else number > LEAP_FROUDE
 
 
-def stance_timing(rig: Rig, dance: Trajectory, curves: Fourier, duty: float, speed: float) -> StanceTiming | None:
+def stance_timing(rig: Rig, trajectory: Trajectory, curves: Fourier, duty: float, speed: float) -> StanceTiming | None:
     """The timing that suits a speed, if feet stand for a share ``duty`` of the time by themselves; None if that does."""
     number = froude(speed, rig.leg_metres)
-    runs = _runs(dance, number)
-    wanted = min(duty, RUN_DUTY) if runs else max(duty, WALK_DUTY)
-    posed, fps = _one_round(rig, dance, curves)
+    runs = _runs(trajectory, number)
+    prompt = min(duty, RUN_DUTY) if runs else max(duty, WALK_DUTY)
+    posed, fps = _one_round(rig, trajectory, curves)
     if not 0 < duty < 1 or _swing(rig, posed) < SMALLEST_SWING:
         return None
-    if not runs and (not dance.in_turn or number < STROLL_FROUDE or wanted == duty):
+    if not runs and (not trajectory.antiphase or number < STROLL_FROUDE or prompt == duty):
         return None
-    slowness = min(max(math.pi * (wanted - duty) / math.sin(math.pi * wanted), -MOST_TIME_WARP), MOST_TIME_WARP)
-    return StanceTiming(wanted, slowness, _midstance(rig, dance, posed, fps), runs)
+    slowness = min(max(math.pi * (prompt - duty) / math.sin(math.pi * prompt), -MOST_TIME_WARP), MOST_TIME_WARP)
+    return StanceTiming(prompt, slowness, _midstance(rig, trajectory, posed, fps), runs)
 
 
 def scheduled_stance(rig: Rig, curves: Fourier, times: Times, timing: StanceTiming) -> Bool[np.ndarray, "time leg"]:
@@ -122,16 +122,16 @@ def scheduled_stance(rig: Rig, curves: Fourier, times: Times, timing: StanceTimi
     return stands
 
 
-def retimed(rig: Rig, dance: Trajectory, curves: Fourier, motion: Motion, times: Times, timing: StanceTiming) -> Motion:
-    """The dance's motion at these times [s] with that timing."""
+def retimed(rig: Rig, trajectory: Trajectory, curves: Fourier, motion: Motion, times: Times, timing: StanceTiming) -> Motion:
+    """The trajectory's motion at these times [s] with that timing."""
     phase = times * curves.frequency
     angles, position = motion.pose.angles.clone(), motion.pose.root_position.clone()
     for leg, middle in zip(_standing_legs(rig), timing.midstance, strict=True):
         late = timing.slowness * torch.sin(2 * torch.pi * (phase - middle)) / (2 * torch.pi)
         joints = list(leg.joints)
-        angles[:, joints] = dance.pose((phase - late) / curves.frequency).angles[:, joints]
+        angles[:, joints] = trajectory.pose((phase - late) / curves.frequency).angles[:, joints]
     share = (timing.duty - timing.slowness * math.sin(math.pi * timing.duty) / math.pi) / timing.duty
-    position[:, 0] += (share - 1) * dance.speed * times
+    position[:, 0] += (share - 1) * trajectory.speed * times
     if timing.flies:
         bounce = bounce_height(timing, float(curves.frequency), GRAVITY / rig.leg_metres)
         at = (phase * len(bounce)).round().long() % len(bounce)
@@ -151,11 +151,11 @@ def bounce_height(timing: StanceTiming, frequency: float, gravity: float) -> Flo
     return torch.fft.irfft(waves, n=len(moments)).float()
 
 
-def _one_round(rig: Rig, dance: Trajectory, curves: Fourier) -> tuple[Posed, float]:
+def _one_round(rig: Rig, trajectory: Trajectory, curves: Fourier) -> tuple[Posed, float]:
     """Where the joints are in a round, first and last moment the same, and the moments in a second."""
     fps = CYCLE_SAMPLES * float(curves.frequency)
     with torch.no_grad():
-        return forward_kinematics(rig.skeleton, dance.motion(CYCLE_SAMPLES + 1, fps).pose), fps
+        return forward_kinematics(rig.skeleton, trajectory.motion(CYCLE_SAMPLES + 1, fps).pose), fps
 
 
 def _swing(rig: Rig, posed: Posed) -> float:
@@ -164,11 +164,11 @@ def _swing(rig: Rig, posed: Posed) -> float:
     return float((along.amax(0) - along.amin(0)).min())
 
 
-def _midstance(rig: Rig, dance: Trajectory, posed: Posed, fps: float) -> Float[Tensor, " leg"]:
-    """When each leg stands, both legs of a pair asked together: one follows the other by the dance's lag."""
-    stands = foot_motion(GroundContacts.of(rig), posed, fps, float(dance.speed)).stands
-    legs, lag = _standing_legs(rig), float(dance.lag)
-    late = torch.tensor([lag if leg.side == "R" else 0.0 for leg in legs])
+def _midstance(rig: Rig, trajectory: Trajectory, posed: Posed, fps: float) -> Float[Tensor, " leg"]:
+    """When each leg stands, both legs of a pair asked together: one follows the other by the trajectory's phase_offset."""
+    stands = foot_motion(GroundContacts.of(rig), posed, fps, float(trajectory.speed)).stands
+    legs, phase_offset = _standing_legs(rig), float(trajectory.phase_offset)
+    late = torch.tensor([phase_offset if leg.side == "R" else 0.0 for leg in legs])
     phase = 2 * torch.pi * ((torch.arange(CYCLE_SAMPLES)[:, None] + 0.5) / CYCLE_SAMPLES - late)
     pairs = torch.tensor([[leg.order == other.order for other in legs] for leg in legs], dtype=phase.dtype)
     sine, cosine = ((pairs @ (stands * wave).sum(0)) for wave in (phase.sin(), phase.cos()))

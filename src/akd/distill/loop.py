@@ -46,7 +46,7 @@ FOURIER_START = 0.05
 FREE_START = 0.01
 """The same for motions that are no loops: larger ones would shake."""
 COMPARISON_VIEWS = 3
-"""From so many sides contenders are looked at before one is kept."""
+"""From so many sides candidates are looked at before one is kept."""
 LOCKING_FPS = 30.0
 """Frames per second at which feet are planted, at least, to ask for the pace."""
 MOVING_AVERAGE = 0.1
@@ -54,19 +54,19 @@ MOVING_AVERAGE = 0.1
 
 
 class Distillation:
-    """Motions on their way: what is optimised, and how. They differ in the lag of the right side, until the prior has chosen."""
+    """Motions on their way: what is optimised, and how. They differ in the phase_offset of the right side, until the prior has chosen."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
-        self.footing = GroundContacts.of(task.rig)
+        self.contacts = GroundContacts.of(task.rig)
         self.space = pose_space(task)
-        self.contenders = [Candidate(initial_trajectory(task, lag)) for lag in phase_offsets(task.rig, task.recipe)]
+        self.candidates = [Candidate(initial_trajectory(task, phase_offset)) for phase_offset in candidate_offsets(task.rig, task.recipe)]
         self.iteration = 0
 
     @property
-    def dance(self) -> Trajectory:
+    def trajectory(self) -> Trajectory:
         """The motion, as far as it is."""
-        return self.contenders[0].dance
+        return self.candidates[0].trajectory
 
     def step(self) -> dict[str, float]:
         """One iteration: ask the prior once, and take a few steps towards what it believes; returns what was measured."""
@@ -75,9 +75,9 @@ class Distillation:
         film = self.task.prior.film
         window, view = self._window(randomness), film.sample_views(1, randomness)[0]
         question = self._question(recipe.noise_range(self.iteration), randomness)
-        measured = [self._follow(contender, question, window, view) for contender in self.contenders]
+        measured = [self._follow(candidate, question, window, view) for candidate in self.candidates]
         self.iteration += 1
-        if len(self.contenders) > 1 and self.iteration >= recipe.trial * recipe.iterations:
+        if len(self.candidates) > 1 and self.iteration >= recipe.decide_at * recipe.iterations:
             self._decide(randomness)
         if self.iteration in self._moments:
             self._choose_phases(randomness)
@@ -95,29 +95,29 @@ class Distillation:
     def _question(self, times: tuple[float, float], randomness: torch.Generator) -> ScoreInputs:
         task, prior, recipe = self.task, self.task.prior, self.task.recipe
         noise, t = draw_noise(prior.film_latents, recipe.draws, times, randomness)
-        others = tuple(map(prior.embed, task.unwanted))
-        return ScoreInputs(noise, t, prior.embed(task.wanted), others, recipe.guidance, recipe.look_ahead)
+        others = tuple(map(prior.embed, task.negative_prompts))
+        return ScoreInputs(noise, t, prior.embed(task.prompt), others, recipe.guidance, recipe.denoising_steps)
 
-    def _follow(self, contender: Candidate, question: ScoreInputs, window: float, view: View) -> dict[str, float]:
+    def _follow(self, candidate: Candidate, question: ScoreInputs, window: float, view: View) -> dict[str, float]:
         """Ask, and go where the answer points."""
         task, recipe, prior = self.task, self.task.recipe, self.task.prior
         target = None
-        for _ in range(recipe.steps_each):
-            motion = contender.dance.motion(prior.film.frames, task.fps, window)
+        for _ in range(recipe.fit_steps):
+            motion = candidate.trajectory.motion(prior.film.frames, task.fps, window)
             video = film_softly(task.rig.skeleton, without_steady_path(motion), task.skinned, prior.film, view)
             z = prior.encode(video[None])
             if target is None:
                 gradient = ESTIMATORS[recipe.estimator](prior, z.detach(), question, *self._beside(view))
                 target = z.detach() - gradient
-            terms = self._terms(contender.dance, motion)
+            terms = self._terms(candidate.trajectory, motion)
             total = (z - target).square().sum() / 2 + z.numel() / PAPER_LATENTS * sum(terms.values())
-            contender.descend(total, recipe, self.iteration)
+            candidate.descend(total, recipe, self.iteration)
         return {"score": float(gradient.square().mean().sqrt()), **{name: float(term.detach()) for name, term in terms.items()}}
 
     def _decide(self, randomness: torch.Generator) -> None:
-        """Keep the contender that surprises the prior least."""
+        """Keep the candidate that surprises the prior least."""
         opinion = motion_error(self.task, guided_denoising_error, COMPARISON_VIEWS, randomness)
-        self.contenders = [min(self.contenders, key=lambda each: opinion(self.task.film_clip(each.dance)))]
+        self.candidates = [min(self.candidates, key=lambda each: opinion(self.task.film_motion(each.trajectory)))]
 
     def _choose_phases(self, randomness: torch.Generator) -> None:
         """Let the prior say which legs go when, where there are rounds, and whether that is a walk or a run."""
@@ -125,20 +125,20 @@ class Distillation:
         if task.recipe.curves != "fourier":
             return
         opinion = motion_error(task, guided_denoising_error, 1, randomness)
-        for contender in self.contenders:
-            choose_phases(contender.dance, lambda dance: opinion(task.film_clip(dance)))
-            contender.forget_direction()
-        if len(self.contenders) > 1 or not task.recipe.plant:
+        for candidate in self.candidates:
+            choose_phases(candidate.trajectory, lambda trajectory: opinion(task.film_motion(trajectory)))
+            candidate.forget_direction()
+        if len(self.candidates) > 1 or not task.recipe.lock_feet:
             return
-        clip = partial(task.film_clip, finer=math.ceil(LOCKING_FPS / task.fps))
-        if self.dance.in_turn:
-            choose_walk_or_run(task.rig, self.dance, clip, motion_error(task, text_log_ratio, COMPARISON_VIEWS, randomness))
+        clip = partial(task.film_motion, finer=math.ceil(LOCKING_FPS / task.fps))
+        if self.trajectory.antiphase:
+            choose_walk_or_run(task.rig, self.trajectory, clip, motion_error(task, text_log_ratio, COMPARISON_VIEWS, randomness))
         if self.iteration == self._moments[-1]:
-            choose_travel(task.rig, self.dance, clip, motion_error(task, guided_denoising_error, COMPARISON_VIEWS, randomness))
+            choose_travel(task.rig, self.trajectory, clip, motion_error(task, guided_denoising_error, COMPARISON_VIEWS, randomness))
 
     def _window(self, randomness: torch.Generator) -> float:
         """When the film begins [s]: a loop is one window, a longer clip is seen in windows that overlap."""
-        if isinstance(self.dance.curves, Fourier):
+        if isinstance(self.trajectory.curves, Fourier):
             return 0.0
         return max(self.task.seconds - self.task.film_seconds, 0.0) * float(torch.rand((), generator=randomness))
 
@@ -148,27 +148,27 @@ class Distillation:
         task, settings = self.task, self.task.prior.film
         if task.recipe.estimator != "dds":
             return ()
-        rest = Trajectory(task.rig.skeleton, Frames(len(self.dance.reach), 1, task.fps, randomness=torch.Generator()), 0.0)
+        rest = Trajectory(task.rig.skeleton, Frames(len(self.trajectory.scale), 1, task.fps, randomness=torch.Generator()), 0.0)
         still = film_softly(task.rig.skeleton, rest.motion(settings.frames, task.fps), task.skinned, settings, view)
         return (task.prior.encode(still[None]),)
 
-    def _terms(self, dance: Trajectory, motion: Motion) -> dict[str, Float[Tensor, ""]]:
+    def _terms(self, trajectory: Trajectory, motion: Motion) -> dict[str, Float[Tensor, ""]]:
         recipe = self.task.recipe
         posed = forward_kinematics(self.task.rig.skeleton, motion.pose)
         terms = {
-            "restraint": recipe.restraint * dance.restraint(),
+            "coefficient_penalty": recipe.coefficient_penalty * trajectory.coefficient_penalty(),
             "smooth": recipe.smooth * smoothness(motion.pose),
-            "ground": recipe.ground * ground_depth(self.footing, posed),
+            "ground": recipe.ground * ground_depth(self.contacts, posed),
         }
         if self.space is not None:
             terms["plausible"] = recipe.plausible * self.space.energy(motion.pose, self._randomness()).mean()
-        if recipe.footing and len(self.footing.points):
-            feet = foot_motion(self.footing, posed, motion.fps, float(dance.speed))
-            update_height(dance, feet, MOVING_AVERAGE)
-            if self.iteration >= recipe.footing_from * recipe.iterations:
-                terms["slip"] = recipe.footing * slip(feet) * self.task.rig.leg_metres / GRAVITY
-                terms["lift"] = recipe.footing * lift(feet) / STANCE_HEIGHT**2
-                update_speed(dance, feet, MOVING_AVERAGE)
+        if recipe.contact and len(self.contacts.points):
+            feet = foot_motion(self.contacts, posed, motion.fps, float(trajectory.speed))
+            update_height(trajectory, feet, MOVING_AVERAGE)
+            if self.iteration >= recipe.contact_from * recipe.iterations:
+                terms["slip"] = recipe.contact * slip(feet) * self.task.rig.leg_metres / GRAVITY
+                terms["lift"] = recipe.contact * lift(feet) / STANCE_HEIGHT**2
+                update_speed(trajectory, feet, MOVING_AVERAGE)
         return terms
 
 
@@ -181,16 +181,16 @@ def pose_space(task: Task) -> "PoseSpace | None":
     return PoseSpace.build(task.rig)
 
 
-def phase_offsets(rig: Rig, recipe: Recipe) -> tuple[float, ...]:
+def candidate_offsets(rig: Rig, recipe: Recipe) -> tuple[float, ...]:
     """By how much of a round the right side may follow the left, for this body."""
-    lags, mirror = recipe.lags, rig.skeleton.mirror.tolist()
+    phase_offsets, mirror = recipe.phase_offsets, rig.skeleton.mirror.tolist()
     if recipe.curves != "fourier" or mirror == list(range(len(mirror))):
-        return lags[:1]
-    return tuple(filter(is_antiphase, lags)) or lags if len(rig.legs) > GALLOPING_LEGS else lags
+        return phase_offsets[:1]
+    return tuple(filter(is_antiphase, phase_offsets)) or phase_offsets if len(rig.legs) > GALLOPING_LEGS else phase_offsets
 
 
-def initial_trajectory(task: Task, lag: float) -> Trajectory:
-    """A body at ease, constant speed, a little noise: nothing here knows the sentence."""
+def initial_trajectory(task: Task, phase_offset: float) -> Trajectory:
+    """A body at neutral, constant speed, a little noise: nothing here knows the sentence."""
     recipe, randomness = task.recipe, torch.Generator().manual_seed(task.seed)
     channels = channel_count(task.rig.skeleton)
     curves: Curves
@@ -201,7 +201,7 @@ def initial_trajectory(task: Task, lag: float) -> Trajectory:
     else:
         curves = Frames(channels, round(task.seconds * task.fps) + 1, task.fps, spread=FREE_START, randomness=randomness)
     anatomy = (hinges_of(task.rig), neutral_pose(task.rig)) if recipe.anatomy else ()
-    return Trajectory(task.rig.skeleton, curves, task.start_speed, lag, *anatomy)
+    return Trajectory(task.rig.skeleton, curves, task.start_speed, phase_offset, *anatomy)
 
 
 def without_steady_path(motion: Motion) -> Motion:
@@ -218,4 +218,4 @@ def distill(task: Task, watch: Callable[[Distillation, dict[str, float]], None] 
     run = Distillation(task)
     while run.iteration < task.recipe.iterations:
         watch(run, run.step())
-    return run.dance
+    return run.trajectory

@@ -53,9 +53,9 @@ def smoothness(pose: Pose) -> Float[Tensor, ""]:
     return theta.diff(n=2, dim=0).abs().mean()
 
 
-def ground_depth(footing: GroundContacts, posed: Posed) -> Float[Tensor, ""]:
+def ground_depth(contacts: GroundContacts, posed: Posed) -> Float[Tensor, ""]:
     """Mean depth of the corners of the bones' cuboids below the ground."""
-    return (-cuboid_corners(footing.skeleton, footing.cuboids, posed)[..., 1]).clamp(min=0).mean()
+    return (-cuboid_corners(contacts.skeleton, contacts.cuboids, posed)[..., 1]).clamp(min=0).mean()
 
 
 class FootMotion(NamedTuple):
@@ -69,9 +69,9 @@ class FootMotion(NamedTuple):
     """How much a foot stands rather than swings, 0 to 1; without gradient: lifting a foot must not pay because it slips."""
 
 
-def foot_motion(footing: GroundContacts, posed: Posed, fps: float, speed: float) -> FootMotion:
+def foot_motion(contacts: GroundContacts, posed: Posed, fps: float, speed: float) -> FootMotion:
     """Which feet stand, and how they move. Feet stand that are low and stay behind the body: others are on their way forward."""
-    soles = footing.soles(posed)
+    soles = contacts.soles(posed)
     height = soles[..., 1].amin(-1)
     velocity = fps * soles.mean(2)[..., (0, 2)].diff(dim=0)
     along = velocity[..., 0].detach() - speed
@@ -91,13 +91,13 @@ def lift(feet: FootMotion) -> Float[Tensor, ""]:
 
 
 @torch.no_grad()
-def update_height(dance: Trajectory, feet: FootMotion, share: float) -> None:
+def update_height(trajectory: Trajectory, feet: FootMotion, share: float) -> None:
     """Bring the height, which no picture shows, nearer to what the feet say: a foot is down for most of the time."""
-    dance.height -= share * feet.height.amin(-1).quantile(GROUNDED_SHARE)
+    trajectory.height -= share * feet.height.amin(-1).quantile(GROUNDED_SHARE)
 
 
 @torch.no_grad()
-def update_speed(dance: Trajectory, feet: FootMotion, share: float) -> None:
+def update_speed(trajectory: Trajectory, feet: FootMotion, share: float) -> None:
     """The same for the speed: standing feet rest."""
     along = feet.velocity[..., 0]
-    dance.speed -= share * (feet.stands * along).sum() / feet.stands.sum().clamp(min=1.0)
+    trajectory.speed -= share * (feet.stands * along).sum() / feet.stands.sum().clamp(min=1.0)

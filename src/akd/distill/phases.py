@@ -5,7 +5,7 @@ order in which legs happened to begin. Here whole alternatives are filmed, and t
 under the same noise.
 
 Legs of a pair take turns evenly, or one leads the other by less than a quarter of a round, as in gallops, hops and jumps
-(Hildebrand 1965). Motions adapt to the lag they have, so that it is decided between whole motions that began with either (see
+(Hildebrand 1965). Motions adapt to the phase_offset they have, so that it is decided between whole motions that began with either (see
 ``loop``); here the lead is chosen of those that do not take turns, and then the time of every pair of legs.
 """
 
@@ -32,18 +32,18 @@ TrajectoryError = Callable[[Trajectory], float]
 
 
 @torch.no_grad()
-def choose_phases(dance: Trajectory, opinion: TrajectoryError) -> None:
+def choose_phases(trajectory: Trajectory, opinion: TrajectoryError) -> None:
     """Choose which side leads, and shift one pair of legs after the other against the rest of the body."""
-    if not dance.in_turn:
-        errors = [_with_lag(dance, lead, opinion) for lead in LEAD_OFFSETS]
-        dance.lag.fill_(LEAD_OFFSETS[int(np.argmin(errors))])
-    for channels in _later_legs(dance.skeleton):
-        _shift_legs(dance, dance.curves.coefficients, channels, opinion)
+    if not trajectory.antiphase:
+        errors = [_with_lag(trajectory, lead, opinion) for lead in LEAD_OFFSETS]
+        trajectory.phase_offset.fill_(LEAD_OFFSETS[int(np.argmin(errors))])
+    for channels in _later_legs(trajectory.skeleton):
+        _shift_legs(trajectory, trajectory.curves.coefficients, channels, opinion)
 
 
-def _with_lag(dance: Trajectory, lag: float, opinion: TrajectoryError) -> float:
-    dance.lag.fill_(lag)
-    return opinion(dance)
+def _with_lag(trajectory: Trajectory, phase_offset: float, opinion: TrajectoryError) -> float:
+    trajectory.phase_offset.fill_(phase_offset)
+    return opinion(trajectory)
 
 
 def phase_shifted(coefficients: Float[Tensor, "coefficient channel"], shift: float) -> Float[Tensor, "coefficient channel"]:
@@ -57,12 +57,12 @@ def phase_shifted(coefficients: Float[Tensor, "coefficient channel"], shift: flo
     return result
 
 
-def _shift_legs(dance: Trajectory, coefficients: Tensor, channels: Tensor, opinion: TrajectoryError) -> None:
+def _shift_legs(trajectory: Trajectory, coefficients: Tensor, channels: Tensor, opinion: TrajectoryError) -> None:
     """Shift these channels by what the prior finds best."""
     given, errors = coefficients[:, channels].clone(), []
     for index in range(PHASE_BINS):
         coefficients[:, channels] = phase_shifted(given, index / PHASE_BINS)
-        errors.append(opinion(dance))
+        errors.append(opinion(trajectory))
     coefficients[:, channels] = phase_shifted(given, smoothed_minimum(torch.tensor(errors)))
 
 

@@ -1,4 +1,4 @@
-"""Sentences for the prior: what is wanted, in the words that its training used, and what is not."""
+"""Sentences for the prior: what is prompt, in the words that its training used, and what is not."""
 
 import re
 

@@ -18,23 +18,23 @@ class Recipe:
 
     iterations: int = 90
     curves: CurveKind = "fourier"
-    estimator: Estimator = "lively"
+    estimator: Estimator = "vp_sds"
     draws: int = 8
     """Noises per picture: the prior's network costs less than film and encoder."""
-    look_ahead: int = 1
+    denoising_steps: int = 1
     """Steps in which noise is removed before the prior is believed: one blurs all that may be, several choose."""
-    steps_each: int = 1
+    fit_steps: int = 1
     """Steps of the motion towards what the prior believes, before it is asked again."""
     guidance: float = 3.5
     learning_rate: float = 0.03
     t_start: tuple[float, float] = (0.8, 0.9)
     """Range of noise at the first iteration …"""
     t_end: tuple[float, float] = (0.6, 0.7)
-    """… and at ``t_settled`` of the iterations and from then on; in between it moves steadily."""
-    t_settled: float = 1.0
-    lags: tuple[float, ...] = (0.0, 0.5)
+    """… and at ``t_annealed`` of the iterations and from then on; in between it moves steadily."""
+    t_annealed: float = 1.0
+    phase_offsets: tuple[float, ...] = (0.0, 0.5)
     """By how much of a round the right side may follow the left: a motion is begun with each …"""
-    trial: float = 0.25
+    decide_at: float = 0.25
     """… and after this share of the iterations the prior chooses."""
     phases_at: tuple[float, ...] = (0.15, 0.4, 0.7)
     """Shares of the iterations after which the prior is asked which legs go when (see ``phases``)."""
@@ -44,17 +44,17 @@ class Recipe:
     """Weight of the second differences of Θ."""
     ground: float = 1e7
     """Weight of the depth of the bones' cuboids in the ground."""
-    footing: float = 1e5
+    contact: float = 1e5
     """Weight of the slip and lift of feet that stand (see ``objective.steps``); with 0, speed and height stay, too."""
-    footing_from: float = 0.3
+    contact_from: float = 0.3
     """Share of the iterations after which feet count: before, a body that glides over the ground asks for legs that move."""
-    plant: bool = True
+    lock_feet: bool = True
     """Hold standing feet in place when all iterations are over."""
-    restraint: float = 100.0
-    """Weight of the distance from ease: what the prior does not ask for stays still."""
+    coefficient_penalty: float = 100.0
+    """Weight of the distance from neutral: what the prior does not ask for stays still."""
     plausible: float = 0.0
     """Weight of the pose space's energy, averaged over frames: how strange each pose is for a body like this. 0 leaves it out."""
-    strides_per_film: float = 1.4
+    cycles_per_film: float = 1.4
     """Stride frequency at the start, in rounds per film, the same for every sentence."""
     speed: float = 0.5
     """Speed at the start, the same for every sentence [√(g ℓ)]: at 1 a walk cannot be faster."""
@@ -69,7 +69,7 @@ class Recipe:
 
     def noise_range(self, iteration: int) -> tuple[float, float]:
         """Between which times noise is drawn at an iteration."""
-        share = min(iteration / max(self.t_settled * self.iterations - 1, 1), 1.0)
+        share = min(iteration / max(self.t_annealed * self.iterations - 1, 1), 1.0)
         low, high = ((1 - share) * a + share * b for a, b in zip(self.t_start, self.t_end, strict=True))
         return low, high
 
@@ -77,7 +77,7 @@ class Recipe:
 DEFAULT = Recipe()
 PAPER = Recipe(
     iterations=10_000, curves="frames", estimator="sds", draws=1, guidance=100.0, learning_rate=0.01, t_start=(0.02, 0.98),
-    t_end=(0.02, 0.5), t_settled=0.5, phases_at=(), anatomy=False, footing=0.0, plant=False,
+    t_end=(0.02, 0.5), t_annealed=0.5, phases_at=(), anatomy=False, contact=0.0, lock_feet=False,
 )  # fmt: skip
 """The paper's; it does not publish a learning rate."""
 RECIPES: dict[str, Recipe] = {"default": DEFAULT, "paper": PAPER}

@@ -26,8 +26,8 @@ class Task:
     rig: Rig
     skinned: SkinnedSplats
     prior: VideoPrior
-    wanted: str
-    unwanted: tuple[str, ...]
+    prompt: str
+    negative_prompts: tuple[str, ...]
     """Sentences to be led away from; the first says that the character rests."""
     recipe: Recipe
     seconds: float
@@ -47,16 +47,16 @@ class Task:
     @property
     def start_frequency(self) -> float:
         """Strides per second at the start."""
-        return self.recipe.strides_per_film / self.film_seconds
+        return self.recipe.cycles_per_film / self.film_seconds
 
     @property
     def start_speed(self) -> float:
         """Forward at the start [ℓ/s]."""
         return self.recipe.speed * (GRAVITY / self.rig.leg_metres) ** 0.5
 
-    def film_clip(self, dance: Trajectory, finer: int = 1) -> Motion:
-        """The part of a dance that fills a film, at a multiple of its rate."""
-        return dance.motion(finer * (self.prior.film.frames - 1) + 1, finer * self.fps)
+    def film_motion(self, trajectory: Trajectory, finer: int = 1) -> Motion:
+        """The part of a trajectory that fills a film, at a multiple of its rate."""
+        return trajectory.motion(finer * (self.prior.film.frames - 1) + 1, finer * self.fps)
 
 
 def motion_error(
@@ -72,7 +72,7 @@ def motion_error(
         total = 0.0
         for view, (noise, t) in zip(sides, questions, strict=True):
             video = film(task.rig.skeleton, resample(motion, task.fps), task.skinned, prior.film, view)
-            total += float(kind(prior, prior.encode(video[None]), noise, t, task.wanted)) / views
+            total += float(kind(prior, prior.encode(video[None]), noise, t, task.prompt)) / views
         return total
 
     return opinion

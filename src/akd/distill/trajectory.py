@@ -55,7 +55,7 @@ class Fourier(Curves):
         randomness: torch.Generator,
     ) -> None:  # fmt: skip
         super().__init__(1 + 2 * harmonics, channels, spread, randomness)
-        self.haste = nn.Parameter(torch.tensor(0.0))
+        self.log_frequency = nn.Parameter(torch.tensor(0.0))
         self.start_frequency = frequency
         self.middle = middle
         """When the phase is zero [s]. In the middle of what is seen, so that another frequency changes the ends alike."""
@@ -65,7 +65,7 @@ class Fourier(Curves):
     @property
     def frequency(self) -> Float[Tensor, ""]:
         """Rounds per second."""
-        return self.start_frequency * (LOG_FREQUENCY_SCALE * self.haste).exp()
+        return self.start_frequency * (LOG_FREQUENCY_SCALE * self.log_frequency).exp()
 
     @property
     def period(self) -> float:
@@ -124,57 +124,57 @@ class Trajectory(nn.Module):
     """Forward [ℓ/s]. The camera goes along, so no picture shows it: it is what the standing feet say."""
     height: Tensor
     """How far the root is raised [ℓ], so that feet are on the ground."""
-    lag: Tensor
+    phase_offset: Tensor
     """By how much of a round a loop's right side follows its left: animals hop or take turns, but both sides do the same."""
-    legs: Tensor
+    leg_gain: Tensor
     """1 while legs move, 0 for a body that stays where it is (see ``planting.choose_to_stay``)."""
-    leaning: Tensor
+    run_log_odds: Tensor
     """Towards a run rather than a walk, as far as the prior was asked: the natural logarithm of a factor on the Froude number."""
 
     def __init__(
-        self, skeleton: Skeleton, curves: Curves, speed: float, lag: float = 0.5, hinges: Hinges | None = None,
-        ease: Float[Tensor, "joint 3"] | None = None,
+        self, skeleton: Skeleton, curves: Curves, speed: float, phase_offset: float = 0.5, hinges: Hinges | None = None,
+        neutral: Float[Tensor, "joint 3"] | None = None,
     ) -> None:  # fmt: skip
         super().__init__()
         self.hinges = hinges
-        self.ease = torch.zeros(skeleton.joint_count, 3) if ease is None else ease
+        self.neutral = torch.zeros(skeleton.joint_count, 3) if neutral is None else neutral
         self.skeleton = skeleton
         self.curves = curves
         self.register_buffer("speed", torch.tensor(float(speed)))
         self.register_buffer("height", torch.tensor(0.0))
         self.rest = torch.as_tensor(skeleton.positions[0], dtype=torch.float32)
-        self.register_buffer("lag", torch.tensor(lag))
-        self.register_buffer("legs", torch.tensor(1.0))
-        self.register_buffer("leaning", torch.tensor(0.0))
+        self.register_buffer("phase_offset", torch.tensor(phase_offset))
+        self.register_buffer("leg_gain", torch.tensor(1.0))
+        self.register_buffer("run_log_odds", torch.tensor(0.0))
         self.pairs = paired_channels(skeleton)
         self.is_leg = leg_channels(skeleton)
-        self.reach = torch.as_tensor(channel_scale(skeleton, self.ease), dtype=torch.float32)
+        self.scale = torch.as_tensor(channel_scale(skeleton, self.neutral), dtype=torch.float32)
 
     def pose(self, times: Times) -> Pose:
         """Where everything is at these times [s]."""
-        values = self.reach * self.curves(times)
+        values = self.scale * self.curves(times)
         if isinstance(self.curves, Fourier):
             values = self._two_sided(values, times, self.curves)
-        values = torch.where(self.is_leg, self.legs, 1.0) * values
+        values = torch.where(self.is_leg, self.leg_gain, 1.0) * values
         carried = torch.stack((self.speed * times, self.height.expand_as(times), torch.zeros_like(times)), -1)
         angles = values[:, 6:].unflatten(1, (-1, 3))
-        angles = self.ease + torch.cat((torch.zeros_like(angles[:, :1]), angles), 1)
+        angles = self.neutral + torch.cat((torch.zeros_like(angles[:, :1]), angles), 1)
         if self.hinges is not None:
             angles = self.hinges.kept(angles)
         return Pose(self.rest + carried + values[:, :3], rotation_vector_to_quaternion(values[:, 3:6]), angles)
 
     def _two_sided(self, values: Float[Tensor, "time channel"], times: Times, curves: Fourier) -> Float[Tensor, "time channel"]:
-        """What the right side does: what the left did ``lag`` of a round before, mirrored, and a little of its own."""
+        """What the right side does: what the left did ``phase_offset`` of a round before, mirrored, and a little of its own."""
         left, right, sign = self.pairs
-        before = self.reach * curves(times - self.lag / curves.frequency)
+        before = self.scale * curves(times - self.phase_offset / curves.frequency)
         values = values.clone()
         values[:, right] = sign * before[:, left] + RIGHT_SIDE_SHARE * values[:, right]
         return values
 
     @property
-    def in_turn(self) -> bool:
+    def antiphase(self) -> bool:
         """Do left and right take turns, rather than go together?"""
-        return is_antiphase(float(self.lag))
+        return is_antiphase(float(self.phase_offset))
 
     def motion(self, frames: int, fps: float, start: float = 0.0) -> Motion:
         """So many frames from a time on [s]."""
@@ -183,45 +183,45 @@ class Trajectory(nn.Module):
     @torch.no_grad()
     def calmer(self, share: float) -> "Trajectory":
         """The same motion with a share of its swing and speed."""
-        dance = copy.deepcopy(self)
+        trajectory = copy.deepcopy(self)
         own = self.curves.coefficients
         # A loop's first row is its mean; elsewhere coefficients are values, and their mean is the motion's.
         mean = torch.cat((own[:1], 0 * own[1:])) if isinstance(self.curves, Fourier) else own.mean(0, keepdim=True)
-        dance.curves.coefficients.copy_(mean + share * (own - mean))
-        dance.speed *= share
-        return dance
+        trajectory.curves.coefficients.copy_(mean + share * (own - mean))
+        trajectory.speed *= share
+        return trajectory
 
     @torch.no_grad()
     def at_speed(self, speed: float) -> "Trajectory":
         """The same poses on a body of another speed."""
-        dance = copy.deepcopy(self)
-        dance.speed.fill_(speed)
-        return dance
+        trajectory = copy.deepcopy(self)
+        trajectory.speed.fill_(speed)
+        return trajectory
 
     @torch.no_grad()
     def stay(self) -> "Trajectory":
         """From now on, stay in place and keep the legs still; returns itself."""
-        self.legs.zero_()
+        self.leg_gain.zero_()
         self.speed.zero_()
         return self
 
     @torch.no_grad()
     def quicker(self, factor: float) -> "Trajectory":
         """The same loop in less time."""
-        dance = copy.deepcopy(self)
-        assert isinstance(dance.curves, Fourier)
-        dance.curves.start_frequency *= factor
-        dance.speed *= factor
-        return dance
+        trajectory = copy.deepcopy(self)
+        assert isinstance(trajectory.curves, Fourier)
+        trajectory.curves.start_frequency *= factor
+        trajectory.speed *= factor
+        return trajectory
 
-    def restraint(self) -> Float[Tensor, ""]:
-        """How far from ease the motion is, in units of what joints do easily."""
+    def coefficient_penalty(self) -> Float[Tensor, ""]:
+        """How far from neutral the motion is, in units of what joints do easily."""
         return self.curves.coefficients.square().sum()
 
 
-def is_antiphase(lag: float) -> bool:
+def is_antiphase(phase_offset: float) -> bool:
     """Is a side that follows the other by this share of a round out of step with it?"""
-    return min(lag % 1.0, 1 - lag % 1.0) > ANTIPHASE_ABOVE
+    return min(phase_offset % 1.0, 1 - phase_offset % 1.0) > ANTIPHASE_ABOVE
 
 
 def paired_channels(skeleton: Skeleton) -> tuple[Tensor, Tensor, Tensor]:

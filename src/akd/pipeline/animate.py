@@ -43,7 +43,7 @@ def animate(folder: RunFolder, prior: VideoPrior, rig: Rig, watch: Progress) -> 
     folder.forget_log_from(run.iteration)
     watch.prepared(job, task, run.iteration)
     iterate(folder, job, run, watch)
-    return write_results(folder, job, task, run.dance, watch)
+    return write_results(folder, job, task, run.trajectory, watch)
 
 
 def iterate(folder: RunFolder, job: Job, run: Distillation, watch: Progress) -> None:
@@ -56,7 +56,7 @@ def iterate(folder: RunFolder, job: Job, run: Distillation, watch: Progress) -> 
         numbers = {"iteration": run.iteration - 1, **numbers, "seconds": time.perf_counter() - begun}
         measured = None
         if run.iteration % LOOK_EVERY == 0:
-            motion = finished(job, run.task, run.dance)
+            motion = finished(job, run.task, run.trajectory)
             measured = evaluate(run.task.rig, motion, from_file=False)
             if run.iteration % STRIP_EVERY == 0:
                 strip_picture(run.task.rig, motion).save(folder["strip.png"])

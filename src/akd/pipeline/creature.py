@@ -40,7 +40,7 @@ def write_creature(
     shown: Shown, out: Path, *, sheet: Path | None = None, preview: Path | None = None, force: bool = False,
     watch: Callable[[Iterable, int], Iterable] = lambda frames, count: frames,
 ) -> list[Path]:  # fmt: skip
-    """Write the animated GLB, and a sheet of frames and a video if wanted; returns what was written.
+    """Write the animated GLB, and a sheet of frames and a video if prompt; returns what was written.
 
     ``watch`` is handed the frames of the video and their number, to show how far it is.
     """

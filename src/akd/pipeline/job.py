@@ -76,7 +76,7 @@ class Job:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What is wanted, then what the motion is led away from."""
+        """What is prompt, then what the motion is led away from."""
         return (expand(self.prompt) if self.expand else self.prompt), *negative_prompts(self.prompt)
 
 
@@ -116,7 +116,7 @@ def make_task(job: Job, prior: VideoPrior, rig: Rig) -> Task:
     from akd.reconstruct.skinned import skinned_splats
 
     skinned = skinned_splats(rig, resolution=max(prior.film.width, prior.film.height))
-    wanted, *others = job.sentences
-    task = Task(rig, skinned, prior, wanted, tuple(others), job.recipe, job.seconds, job.seed)
+    prompt, *others = job.sentences
+    task = Task(rig, skinned, prior, prompt, tuple(others), job.recipe, job.seconds, job.seed)
     # What the prior sees must exist: a clip shorter than its film is found as long as that, and cut.
     return replace(task, seconds=max(job.seconds, task.film_seconds))

@@ -32,9 +32,9 @@ STRIP = PreviewSettings(width=200, height=160, view=View(55.0, 14.0, 0.95))
 FILM = PreviewSettings(width=640, height=480)
 
 
-def write_results(folder: RunFolder, job: Job, task: Task, dance: Trajectory, watch: Progress) -> Evaluation:
+def write_results(folder: RunFolder, job: Job, task: Task, trajectory: Trajectory, watch: Progress) -> Evaluation:
     """Write everything; ``result.json`` comes last and says that the run is complete."""
-    rig, motion = task.rig, finished(job, task, dance)
+    rig, motion = task.rig, finished(job, task, trajectory)
     watch.stage("measuring")
     measured = evaluate(rig, motion, from_file=False)
     write_motion(folder["motion.npz"], rig.skeleton, motion)
@@ -73,7 +73,7 @@ def curves(folder: RunFolder) -> dict[str, list[float]]:
 def settings_in_words(job: Job, task: Task) -> dict[str, str]:
     """What is needed to make the run again."""
     given = {
-        "prompt": job.prompt, "what the prior was told": task.wanted, "what it was led away from": "; ".join(task.unwanted),
+        "prompt": job.prompt, "what the prior was told": task.prompt, "what it was led away from": "; ".join(task.negative_prompts),
         "character": job.character or f"made from the prompt, individual {job.individual}", "prior": job.prior,
         "seconds": f"{job.seconds:g}", "seed": str(job.seed), "loop": _yes(job.loop), "in place": _yes(job.in_place),
     }  # fmt: skip

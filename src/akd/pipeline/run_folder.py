@@ -126,8 +126,8 @@ def save_checkpoint(run: Distillation, path: Path) -> None:
     from safetensors.torch import save_file
 
     tensors = {"iteration": torch.tensor(run.iteration)}
-    for number, contender in enumerate(run.contenders):
-        tensors |= {f"{number}.{name}": tensor.contiguous() for name, tensor in contender.tensors().items()}
+    for number, candidate in enumerate(run.candidates):
+        tensors |= {f"{number}.{name}": tensor.contiguous() for name, tensor in candidate.tensors().items()}
     part = path.with_name(path.name + ".part")
     save_file(tensors, part)
     with part.open("rb") as written:
@@ -136,23 +136,23 @@ def save_checkpoint(run: Distillation, path: Path) -> None:
 
 
 def load_checkpoint(run: Distillation, path: Path) -> None:
-    """Go on from a saved state, with as many contenders as were left."""
+    """Go on from a saved state, with as many candidates as were left."""
     from safetensors.torch import load_file
 
     tensors = load_file(path)
-    saved = [_part(tensors, number) for number in range(len(run.contenders))]
-    run.contenders = [contender for contender, state in zip(run.contenders, saved, strict=True) if state]
-    for contender, state in zip(run.contenders, saved, strict=False):
-        if {name: part.shape for name, part in state.items() if name.startswith("dance.")} != {
-            f"dance.{name}": part.shape for name, part in contender.dance.state_dict().items()
+    saved = [_part(tensors, number) for number in range(len(run.candidates))]
+    run.candidates = [candidate for candidate, state in zip(run.candidates, saved, strict=True) if state]
+    for candidate, state in zip(run.candidates, saved, strict=False):
+        if {name: part.shape for name, part in state.items() if name.startswith("trajectory.")} != {
+            f"trajectory.{name}": part.shape for name, part in candidate.trajectory.state_dict().items()
         }:
             raise AkdError(f"{path} belongs to another character or recipe: begin the run anew with --force.")
-        contender.load(state)
-    if not run.contenders:
+        candidate.load(state)
+    if not run.candidates:
         raise AkdError(f"{path} was written by another version of akd: begin the run anew with --force.")
     run.iteration = int(tensors["iteration"])
 
 
 def _part(tensors: dict[str, torch.Tensor], number: int) -> dict[str, torch.Tensor]:
-    """What belongs to one contender, by its own names."""
+    """What belongs to one candidate, by its own names."""
     return {name.removeprefix(f"{number}."): part for name, part in tensors.items() if name.startswith(f"{number}.")}

@@ -53,7 +53,7 @@ def _specimen(run: Path, source: str, every: int) -> Specimen:
     return Specimen(rig.name, 0, source, rig_descriptor(rig), kept)
 
 
-SHORT = Recipe(iterations=12, draws=4, learning_rate=0.16, phases_at=(0.5,), plant=False)
+SHORT = Recipe(iterations=12, draws=4, learning_rate=0.16, phases_at=(0.5,), lock_feet=False)
 """Few large steps, enough for legs to swing; feet are not planted, since poses do not travel."""
 FIRST_SEED = 2_000
 """Individuals from here on: none that choreographies were drawn for, none that is held out."""
@@ -89,9 +89,9 @@ def _distilled(prior: VideoPrior, number: int, each: int) -> Specimen:
 
 def _moments(prior: VideoPrior, rig: Rig, sentence: str, seed: int, each: int) -> Poses:
     """Moments of one round of what the prior makes of a sentence."""
-    dance = distill(make_task(Job(sentence, seed=seed, recipe=SHORT), prior, rig))
+    trajectory = distill(make_task(Job(sentence, seed=seed, recipe=SHORT), prior, rig))
     with torch.no_grad():
-        return pose_to_vectors(dance.motion(each, each * float(dance.curves.frequency)).pose).to(torch.float32)  # type: ignore[arg-type,operator]
+        return pose_to_vectors(trajectory.motion(each, each * float(trajectory.curves.frequency)).pose).to(torch.float32)  # type: ignore[arg-type,operator]
 
 
 def _deeds(rig: Rig, seed: int) -> tuple[str, str]:
