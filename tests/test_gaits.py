@@ -11,10 +11,10 @@ import torch
 from akd.character.limb_model import CACHED_RIGS, limb_model
 from akd.contact.easing import keyed_curve, lift_arc, septic_step
 from akd.contact.traces import trace
+from akd.creatures.body_ik import solve_motion
 from akd.creatures.build import creature
-from akd.creatures.footing import standing_feet
 from akd.creatures.gaits import actions_for, gait_motion, gaits_for
-from akd.creatures.perform import Choreography, perform
+from akd.creatures.targets import BodyTargets, standing_feet
 from akd.errors import AkdError
 from akd.gait.measures import phase_distance
 from akd.gait.stride import Style
@@ -67,7 +67,7 @@ def test_toes_stand_still_while_the_heel_rises():
     standing = standing_feet(body, count)
     pitch = np.linspace(0.0, -0.5, count)[:, None] * np.ones(len(body.feet))
     still = np.zeros((count, 3))
-    motion = perform(body, Choreography(still, still[:, 0], still, replace(standing, pitch=pitch)), fps=30)
+    motion = solve_motion(body, BodyTargets(still, still[:, 0], still, replace(standing, pitch=pitch)), fps=30)
     toes = [toe for foot in body.feet for toe in foot.toes]
     assert toes
     at = forward_kinematics(rig.skeleton, motion.pose).position[:, toes]

@@ -1,6 +1,7 @@
-"""One animal of a plan: the numbers that make it different from the next.
+"""One individual of a body plan: the traits that a seed draws, and its joints and tubes placed by them.
 
-Where an individual's joints and flesh are: the plan's chains stretched by its traits and stood on the ground.
+The plan's chains are stretched by the individual's traits, attached to each other, stood on the ground and scaled to leg
+length one.
 """
 
 from dataclasses import dataclass, replace
@@ -11,10 +12,13 @@ from scipy.interpolate import PchipInterpolator
 
 from akd.creatures.plan import Chain, Marking, Plan
 
+SUBDIVISIONS = 4
+"""Cross-sections for each declared one, so that limbs are round where they bend."""
+
 
 @dataclass(frozen=True, eq=False)
 class Individual:
-    """What a seed decides."""
+    """What a seed decides about one animal of a plan."""
 
     plan: str
     seed: int
@@ -35,15 +39,16 @@ def random_stream(name: str, seed: int, purpose: int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence((seed, purpose, *name.encode()))))
 
 
-def draw(plan: Plan, seed: int) -> Individual:
-    """The individual that a seed stands for."""
+def sample_individual(plan: Plan, seed: int) -> Individual:
+    """The individual of a plan with this seed."""
     shape, dress = random_stream(plan.name, seed, 0), random_stream(plan.name, seed, 1)
     traits = {
-        name: plan.typical.get(name, 1.0) * float(np.exp(_spread(shape) * reach)) for name, reach in sorted(plan.ranges().items())
+        name: plan.typical.get(name, 1.0) * float(np.exp(_triangular(shape) * log_range))
+        for name, log_range in sorted(plan.ranges().items())
     }
-    tilts = {chain.name: float(np.deg2rad(chain.tilt * _spread(shape))) for chain in plan.chains if chain.tilt}
+    tilts = {chain.name: float(np.deg2rad(chain.tilt * _triangular(shape))) for chain in plan.chains if chain.tilt}
     chains = _chosen_chains(plan, dress)
-    palette = _mixed(plan.palettes, dress) | _mixed(plan.wardrobes, dress)
+    palette = _mixed_palette(plan.palettes, dress) | _mixed_palette(plan.wardrobes, dress)
     markings = tuple(
         (marking, float(dress.uniform(*marking.size)), float(dress.uniform(*marking.amount)))
         for marking in plan.markings
@@ -57,23 +62,23 @@ def rgb(code: str) -> Float[np.ndarray, " 3"]:
     return np.array([int(code[i : i + 2], 16) / 255 for i in (1, 3, 5)])
 
 
-def _spread(rng: np.random.Generator) -> float:
-    """A number in [−1, 1], more often near zero than near the ends."""
+def _triangular(rng: np.random.Generator) -> float:
+    """A draw from the triangular distribution on [−1, 1]."""
     return float(rng.uniform(-1, 1) + rng.uniform(-1, 1)) / 2
 
 
 def _chosen_chains(plan: Plan, rng: np.random.Generator) -> tuple[int, ...]:
-    """One throw for each name decides which of its alternatives an individual has, if any."""
-    throws = {name: rng.random() for name in dict.fromkeys(chain.name for chain in plan.chains)}
+    """One draw for each name decides which of its alternatives an individual has, if any."""
+    draws = {name: rng.random() for name in dict.fromkeys(chain.name for chain in plan.chains)}
     chosen = []
     for index, chain in enumerate(plan.chains):
-        if 0 <= throws[chain.name] < chain.chance:
+        if 0 <= draws[chain.name] < chain.chance:
             chosen.append(index)
-        throws[chain.name] -= chain.chance
+        draws[chain.name] -= chain.chance
     return tuple(chosen)
 
 
-def _mixed(palettes: tuple[dict[str, str], ...], rng: np.random.Generator) -> dict[str, np.ndarray]:
+def _mixed_palette(palettes: tuple[dict[str, str], ...], rng: np.random.Generator) -> dict[str, np.ndarray]:
     """Two typical colourings mixed, mostly one of them, and a little lighter or darker, warmer or colder."""
     first, second = rng.choice(len(palettes), 2)
     share = 0.3 * rng.random() ** 2
@@ -85,10 +90,6 @@ def _mixed(palettes: tuple[dict[str, str], ...], rng: np.random.Generator) -> di
         # Eyes and noses are dark in every animal; the shift fades out towards black and white.
         mixed[name] = np.clip(color + shift * 4 * color * (1 - color), 0, 1)
     return mixed
-
-
-SUBDIVISIONS = 4
-"""Flesh sections drawn between two declared ones, so that limbs are round where they bend."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,18 +106,18 @@ class Joint:
 
 @dataclass(frozen=True, eq=False)
 class Tube:
-    """The flesh of one chain on the right half or on the midline."""
+    """One chain as a generalised cylinder with elliptical sections, on the right half or on the midline."""
 
     chain: Chain
     centres: Float[np.ndarray, "section 3"]
     widths: Float[np.ndarray, " section"]
     heights: Float[np.ndarray, " section"]
     owners: tuple[str, ...]
-    """Joint that each section's flesh moves with."""
+    """Joint that each section moves with."""
     colors: tuple[str, ...]
     """Palette name of each section."""
     root: Float[np.ndarray, " 3"]
-    """The point of the parent it grows from."""
+    """The joint it is attached to."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,23 +131,24 @@ class CreatureBody:
 
 
 @dataclass
-class _Growth:
-    """What the chains placed so far leave behind for those that grow from them."""
+class _Placed:
+    """Joints of the chains placed so far, for the chains attached to them."""
 
     declared: dict[str, np.ndarray]
     placed: dict[str, np.ndarray]
     maps: dict[str, np.ndarray]
     """By joint, the linear map from declared to placed offsets of the chain it lies in."""
-    turns: dict[str, np.ndarray]
+    rotations: dict[str, np.ndarray]
+    """By joint, the rotation by tilts of the chains up to it."""
 
 
-def place(plan: Plan, individual: Individual) -> CreatureBody:
-    """Grow all chains of an individual, then scale it to leg length one."""
-    growth = _Growth({}, {}, {}, {})
+def place_body(plan: Plan, individual: Individual) -> CreatureBody:
+    """Place all chains of an individual, then scale it to leg length one."""
+    placed_chains = _Placed({}, {}, {}, {})
     joints: list[Joint] = []
     tubes: list[Tube] = []
     for index in individual.chains:
-        tube, new = _grow(plan.chains[index], individual, growth)
+        tube, new = _place_chain(plan.chains[index], individual, placed_chains)
         joints += new
         tubes.append(tube)
     tops = [next(j for j in joints if j.chain is chain).position[1] for chain in plan.chains if chain.kind == "leg"]
@@ -158,15 +160,15 @@ def place(plan: Plan, individual: Individual) -> CreatureBody:
     )
 
 
-def _grow(chain: Chain, individual: Individual, growth: _Growth) -> tuple[Tube, list[Joint]]:
+def _place_chain(chain: Chain, individual: Individual, placed_chains: _Placed) -> tuple[Tube, list[Joint]]:
     """Place one chain, and note its joints for the chains that follow."""
     declared = np.array([(s.x, s.y, s.z) for s in chain.sections], float)
     length, across = _factors(chain.trait, individual.traits)
-    turn = _about_lateral(individual.tilts.get(chain.name, 0.0)) @ growth.turns.get(chain.at, np.eye(3))
-    stretch = turn @ _stretch(declared, length, across)
+    rotation = _about_lateral(individual.tilts.get(chain.name, 0.0)) @ placed_chains.rotations.get(chain.at, np.eye(3))
+    stretch = rotation @ _stretch(declared, length, across)
     if chain.at:
-        start = growth.placed[chain.at] + growth.maps[chain.at] @ (declared[0] - growth.declared[chain.at])
-        root = growth.placed[chain.at]
+        start = placed_chains.placed[chain.at] + placed_chains.maps[chain.at] @ (declared[0] - placed_chains.declared[chain.at])
+        root = placed_chains.placed[chain.at]
     else:
         start = declared[0] * (1.0, individual.traits["leg"], 1.0)
         root = start
@@ -174,37 +176,37 @@ def _grow(chain: Chain, individual: Individual, growth: _Growth) -> tuple[Tube, 
     widths = np.array([s.width for s in chain.sections]) * across
     heights = np.array([s.width if s.height is None else s.height for s in chain.sections]) * across
     if chain.kind == "leg":
-        centres[:, 1] = _stand(declared[:, 1], heights, across, start[1])
+        centres[:, 1] = _leg_heights(declared[:, 1], heights, across, start[1])
     owners, joints = _joints(chain, centres)
     for joint in joints:
         index = next(i for i, s in enumerate(chain.sections) if s.name == joint.name)
-        growth.declared[joint.name], growth.placed[joint.name] = declared[index], centres[index]
-        growth.maps[joint.name], growth.turns[joint.name] = stretch, turn
+        placed_chains.declared[joint.name], placed_chains.placed[joint.name] = declared[index], centres[index]
+        placed_chains.maps[joint.name], placed_chains.rotations[joint.name] = stretch, rotation
     colors = _colors(chain)
     return Tube(chain, centres, widths, heights, owners, colors, root), joints
 
 
 def _factors(trait: str, traits: dict[str, float]) -> tuple[float, float]:
-    """How much longer, and how much thicker."""
+    """Factors of a chain's length and thickness."""
     girth, length = traits["girth"], traits[trait]
     thickness = {"body": girth, "neck": girth**0.5, "tail": girth**0.5, "head": length, "ear": length}
     return length, thickness.get(trait, traits["limb"] * girth**0.25)
 
 
 def _stretch(points: Float[np.ndarray, "section 3"], length: float, across: float) -> Float[np.ndarray, "3 3"]:
-    """Longer along the chain, thicker across it."""
+    """The linear map that stretches along the chain and thickens across it."""
     along = points[-1] - points[0]
     along = along / max(float(np.linalg.norm(along)), 1e-9)
     return across * np.eye(3) + (length - across) * np.outer(along, along)
 
 
 def _about_lateral(angle: float) -> Float[np.ndarray, "3 3"]:
-    """A turn that lifts what points forward."""
+    """Rotation about the lateral axis; positive angles lift what points forward [rad]."""
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[c, -s, 0], [s, c, 0], [0, 0, 1.0]])
 
 
-def _stand(
+def _leg_heights(
     declared: Float[np.ndarray, " section"], heights: Float[np.ndarray, " section"], across: float, top: float
 ) -> Float[np.ndarray, " section"]:
     """Heights of a leg's sections: feet keep their own proportions on the ground, the rest fills the way up to the body."""

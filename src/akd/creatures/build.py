@@ -1,14 +1,14 @@
-"""Plan and seed in, finished rig out."""
+"""A finished rig from a body plan and a seed."""
 
 from collections import Counter
 
 import numpy as np
 
-from akd.creatures.body import CreatureBody, Individual, Joint, draw, place
-from akd.creatures.flesh import at_points, surface_of
+from akd.creatures.body import CreatureBody, Individual, Joint, place_body, sample_individual
 from akd.creatures.plan import Plan
 from akd.creatures.plans import PLANS
 from akd.creatures.skin import skin_weights, vertex_colors
+from akd.creatures.surface import evaluate, extract_surface
 from akd.errors import AkdError
 from akd.mesh import Mesh
 from akd.rig import Rig
@@ -16,7 +16,7 @@ from akd.skeleton import Kind, Limb, Side, Skeleton
 
 SIDES: tuple[tuple[str, Side, float], ...] = (("left", "L", -1.0), ("right", "R", 1.0))
 SOLE_HEIGHT = 0.012
-"""A sole is what lies lower than this at rest [ℓ]."""
+"""Vertices lower than this at rest belong to a sole [ℓ]."""
 
 
 def creature(plan_name: str, seed: int = 0) -> Rig:
@@ -24,21 +24,21 @@ def creature(plan_name: str, seed: int = 0) -> Rig:
     if plan_name not in PLANS:
         raise AkdError(f"There is no body plan {plan_name!r}; the plans are {', '.join(PLANS)}.")
     plan = PLANS[plan_name]
-    return build(plan, draw(plan, seed))
+    return build(plan, sample_individual(plan, seed))
 
 
 def build(plan: Plan, individual: Individual) -> Rig:
     """The rig of an individual."""
-    body = place(plan, individual)
+    body = place_body(plan, individual)
     skeleton = skeleton_of(body)
-    tubes = tuple(tube for tube in body.tubes if tube.chain.flesh)
-    dabs = tuple(tube for tube in body.tubes if not tube.chain.flesh)
-    surface, field = surface_of(tubes, dabs)
-    _, cone = at_points(field, surface.half)
+    tubes = tuple(tube for tube in body.tubes if tube.chain.solid)
+    decals = tuple(tube for tube in body.tubes if not tube.chain.solid)
+    surface, field = extract_surface(tubes, decals)
+    _, cone = evaluate(field, surface.half)
     section = np.arange(len(field.tube)) - field.first_cone[field.tube]
     owner = np.array([skeleton.index(_sided(tubes[t].owners[s], "right")) for t, s in zip(field.tube, section, strict=True)])
     weights = skin_weights(surface, owner[cone], skeleton)
-    colors = vertex_colors(surface, tubes, cone, field.tube, section, dabs, individual)
+    colors = vertex_colors(surface, tubes, cone, field.tube, section, decals, individual)
     mesh = Mesh(surface.vertices, surface.faces, colors)
     return Rig(mesh, skeleton, weights, _soles(mesh, skeleton, weights), body.leg_metres, plan.name)
 
@@ -92,7 +92,7 @@ def _parents_first(parents: list[int]) -> list[int]:
 
 
 def _limbs(skeleton: Skeleton, joints: list[Joint]) -> tuple[Limb, ...]:
-    """Every chain with a kind begins a limb on each of its sides; chains without one belong to the limb they grow from."""
+    """Every chain with a kind begins a limb on each of its sides; chains without one belong to the limb they are attached to."""
     members: dict[int, list[int]] = {}
     first: dict[int, int] = {}
     for i, joint in enumerate(joints):

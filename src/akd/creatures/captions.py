@@ -1,4 +1,4 @@
-"""Words for motions: sentences about who does what, and the motion a sentence asks for.
+"""Words for motions: captions of a subject in motion, and the motion that a sentence asks for.
 
 captions("dog", "walk", rng, 3)  →  "a dog strolling through a meadow", "The dog walks calmly.", …
 action_from_prompt("a fox leaping over a log")  →  "jump"
@@ -12,11 +12,11 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Verb:
-    """What people say for one motion."""
+    """Phrases for one motion."""
 
-    say: tuple[str, ...]
+    phrases: tuple[str, ...]
     """Phrases in the infinitive, the plainest first; the first word is the verb."""
-    hear: tuple[str, ...] = ()
+    requests: tuple[str, ...] = ()
     """Further phrases that ask for this motion but do not describe it well."""
     manners: tuple[str, ...] = ()
     """Adverbs that fit."""
@@ -134,7 +134,7 @@ def captions(subject: str, action: str, rng: np.random.Generator, n: int, *, col
     verb, out = VERBS[action], []
     for _ in range(n):
         noun = _noun(subject, color if color and rng.random() < 0.5 else None)
-        phrase = str(rng.choice(verb.say[:2] if rng.random() < 0.5 else verb.say))
+        phrase = str(rng.choice(verb.phrases[:2] if rng.random() < 0.5 else verb.phrases))
         manner = f" {rng.choice(verb.manners)}" if verb.manners and rng.random() < 0.3 else ""
         place = f" {rng.choice(PLACES)}" if rng.random() < 0.35 else ""
         out.append(_sentence(noun, phrase, manner + place, rng))
@@ -143,7 +143,7 @@ def captions(subject: str, action: str, rng: np.random.Generator, n: int, *, col
 
 def describe(subject: str, action: str) -> str:
     """The one canonical description of a motion, also used to fill up short prompts."""
-    doing = gerund(VERBS[action].say[0])
+    doing = gerund(VERBS[action].phrases[0])
     return f"{with_article(_noun(subject)).capitalize()} {doing}, seen from the side, full body, on a checkerboard ground."
 
 
@@ -222,7 +222,7 @@ def _forms(phrase: str) -> list[str]:
 
 
 def _pattern(verb: Verb) -> re.Pattern[str]:
-    phrases = sorted({form for phrase in verb.say + verb.hear for form in _forms(phrase)}, key=len, reverse=True)
+    phrases = sorted({form for phrase in verb.phrases + verb.requests for form in _forms(phrase)}, key=len, reverse=True)
     return re.compile(r"(?<=[ ])(" + "|".join(map(re.escape, phrases)) + r")(?=[ ])")
 
 

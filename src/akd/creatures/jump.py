@@ -1,4 +1,4 @@
-"""A jump: gather, push off, fly as gravity says, land, rise."""
+"""A jump: crouch, push off, ballistic flight, land, rise."""
 
 from dataclasses import dataclass, replace
 
@@ -6,24 +6,24 @@ import numpy as np
 
 from akd.character.limb_model import LimbModel
 from akd.contact.easing import keyed_curve, lift_arc, quintic_step, septic_step
-from akd.creatures.action import Action, ActionParameters, Curve, still, vectors
-from akd.creatures.carriage import hanging, spread, tail_wave
-from akd.creatures.perform import Choreography, FootTargets
+from akd.creatures.action import Action, ActionParameters, Curve, columns, standing_targets
+from akd.creatures.gait_targets import arm_directions, spread, tail_wave
+from akd.creatures.targets import BodyTargets, FootTargets
 
-HEIGHT = 0.45
-"""How high the body rises in flight [ℓ]."""
-DEPTH = 0.24
-"""How deep it gathers before [ℓ]."""
-STRETCH = 0.03
-"""How far above rest it is when the feet leave the ground, on its toes [ℓ]."""
+JUMP_HEIGHT = 0.45
+"""How high the root rises in flight [ℓ]."""
+CROUCH_DEPTH = 0.24
+"""How far the root is lowered before take-off [ℓ]."""
+TOE_RISE = 0.03
+"""Height of the root above rest at take-off, on the toes [ℓ]."""
 
 
 @dataclass(frozen=True)
 class JumpTiming:
-    """Instants of a jump [s]."""
+    """Times of a jump's events [s]."""
 
     push: float
-    """Gathered, the push begins."""
+    """Deepest crouch; the push begins."""
     leave: float
     land: float
     low: float
@@ -33,45 +33,46 @@ class JumpTiming:
     """Upward speed when the feet leave [ℓ/s]."""
 
 
-def jump_timing(body: LimbModel, cue: ActionParameters) -> JumpTiming:
-    """The clock of a jump follows from its height, the depth it starts from, and gravity."""
-    gravity = min(body.gravity, 9.81 / 0.12)
-    speed = float(np.sqrt(2 * gravity * HEIGHT * cue.amount))
+def jump_timing(model: LimbModel, parameters: ActionParameters) -> JumpTiming:
+    """The events of a jump, from its height, the depth of its crouch, and gravity."""
+    gravity = min(model.gravity, 9.81 / 0.12)
+    speed = float(np.sqrt(2 * gravity * JUMP_HEIGHT * parameters.amount))
     gather = 2.2 * float(np.sqrt(1 / gravity))
     push = gather
-    leave = push + 2 * (DEPTH + STRETCH) / speed
+    leave = push + 2 * (CROUCH_DEPTH + TOE_RISE) / speed
     land = leave + 2 * speed / gravity
-    low = land + 2.4 * (DEPTH + STRETCH) / speed
+    low = land + 2.4 * (CROUCH_DEPTH + TOE_RISE) / speed
     return JumpTiming(push, leave, land, low, low + 1.4 * gather, speed)
 
 
-def jump(body: LimbModel, cue: ActionParameters) -> Choreography:
-    """Forward, a little for those on two legs, further for those on four."""
-    clock = jump_timing(body, cue)
-    time = cue.u * clock.end
+def jump(model: LimbModel, parameters: ActionParameters) -> BodyTargets:
+    """A jump forward: a little on two legs, further on four."""
+    u = parameters.progress
+    clock = jump_timing(model, parameters)
+    time = u * clock.end
     height = _height(clock, time)
-    length = (0.4 if len(body.feet) == 2 else 1.1) * cue.amount
+    length = (0.4 if len(model.feet) == 2 else 1.1) * parameters.amount
     forward = length * quintic_step((time - clock.push) / (clock.low - clock.push))
-    level = not body.is_upright and len(body.feet) > 2
-    pitch = _pitch(clock, time) * min(1.0, 1.0 / max(body.trunk_length, 0.1)) * level
+    level = not model.is_upright and len(model.feet) > 2
+    pitch = _pitch(clock, time) * min(1.0, 1.0 / max(model.trunk_length, 0.1)) * level
     folded = keyed_curve([(0, 0), (clock.push, 1), (clock.leave, 0), (clock.land, 0), (clock.low, 0.8), (clock.end, 0)], time)
-    lean = vectors(cue.u, z=pitch - 0.35 * folded * body.is_upright)
-    bends = spread(body.spine, vectors(cue.u, z=-(0.15 if level else 0.3) * folded))
-    bends |= {j: b for tail in body.tails for j, b in tail_wave(tail, 0 * cue.u, 0.0, -0.4 * pitch - 0.3 * folded).items()}
+    lean = columns(u, z=pitch - 0.35 * folded * model.is_upright)
+    vectors = spread(model.spine, columns(u, z=-(0.15 if level else 0.3) * folded))
+    vectors |= {j: b for tail in model.tails for j, b in tail_wave(tail, 0 * u, 0.0, -0.4 * pitch - 0.3 * folded).items()}
     return replace(
-        still(body, cue), shift=vectors(cue.u, x=forward, y=height), lean=lean, bends=bends,
-        footing=_feet(body, clock, time, height, length), arms=_arms(body, clock, time), gaze=0.8,
+        standing_targets(model, parameters), shift=columns(u, x=forward, y=height), lean=lean, vectors=vectors,
+        feet=_feet(model, clock, time, height, length), arms=_arms(model, clock, time), gaze=0.8,
     )  # fmt: skip
 
 
 def _height(clock: JumpTiming, time: Curve) -> Curve:
     """Root height above rest: cubic on the ground, matching speed at take-off and landing, a parabola between."""
-    ground = keyed_curve([(0, 0), (clock.push, -DEPTH)], time)
-    push = _cubic(time, clock.push, clock.leave, -DEPTH, STRETCH, 0.0, clock.speed)
+    ground = keyed_curve([(0, 0), (clock.push, -CROUCH_DEPTH)], time)
+    push = _cubic(time, clock.push, clock.leave, -CROUCH_DEPTH, TOE_RISE, 0.0, clock.speed)
     gone = time - clock.leave
-    flight = STRETCH + clock.speed * gone * (1 - gone / (clock.land - clock.leave))
-    land = _cubic(time, clock.land, clock.low, STRETCH, -0.9 * DEPTH, -clock.speed, 0.0)
-    rise = keyed_curve([(clock.low, -0.9 * DEPTH), (clock.end, 0)], time)
+    flight = TOE_RISE + clock.speed * gone * (1 - gone / (clock.land - clock.leave))
+    land = _cubic(time, clock.land, clock.low, TOE_RISE, -0.9 * CROUCH_DEPTH, -clock.speed, 0.0)
+    rise = keyed_curve([(clock.low, -0.9 * CROUCH_DEPTH), (clock.end, 0)], time)
     parts = [time < clock.push, time < clock.leave, time < clock.land, time < clock.low]
     return np.select(parts, [ground, push, flight, land], rise)
 
@@ -91,18 +92,18 @@ def _pitch(clock: JumpTiming, time: Curve) -> Curve:
     return keyed_curve(keys, time)
 
 
-def _feet(body: LimbModel, clock: JumpTiming, time: Curve, height: Curve, length: float) -> FootTargets:
-    """Feet leave last behind and land first in front; in flight they are drawn up."""
-    flight, stand = clock.land - clock.leave, still(body, ActionParameters(time)).footing
+def _feet(model: LimbModel, clock: JumpTiming, time: Curve, height: Curve, length: float) -> FootTargets:
+    """Fore feet leave first, hind feet land last; in flight all are drawn up."""
+    flight, stand = clock.land - clock.leave, standing_targets(model, ActionParameters(time)).feet
     place, pitch = stand.place.copy(), np.zeros_like(stand.pitch)
-    for number, foot in enumerate(body.feet):
-        early = 0.12 * flight if foot.order == 0 and len(body.feet) > 2 else 0.0
+    for number, foot in enumerate(model.feet):
+        early = 0.12 * flight if foot.order == 0 and len(model.feet) > 2 else 0.0
         late = 0.1 * flight if foot.order > 0 else 0.0
         start, end = clock.leave - early, clock.land - early + late
         u = (time - start) / (end - start)
         place[:, number, 0] += length * septic_step(u)
         place[:, number, 1] = (
-            (0.3 * lift_arc(u) + np.maximum(height - STRETCH, 0.0)) * ((u > 0) & (u < 1)) * np.minimum(1, 6 * lift_arc(u))
+            (0.3 * lift_arc(u) + np.maximum(height - TOE_RISE, 0.0)) * ((u > 0) & (u < 1)) * np.minimum(1, 6 * lift_arc(u))
         )
         long = min(foot.length / 0.2, 1.0) * (not foot.leg.sprawls)
         rise = keyed_curve(
@@ -112,17 +113,17 @@ def _feet(body: LimbModel, clock: JumpTiming, time: Curve, height: Curve, length
     return FootTargets(place, stand.yaw, pitch)
 
 
-def _arms(body: LimbModel, clock: JumpTiming, time: Curve) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-    if not body.is_humanoid:
+def _arms(model: LimbModel, clock: JumpTiming, time: Curve) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+    if not model.is_humanoid:
         return {}
     swing = keyed_curve(
         [(0, 0), (clock.push, -0.9), (clock.leave, 1.9), (clock.land, 0.9), (clock.low, 0.2), (clock.end, 0)], time
     )
-    return {number: hanging(arm.side, swing, 0.35 + 0.1 * np.abs(swing), 0.2) for number, arm in enumerate(body.arms)}
+    return {number: arm_directions(arm.side, swing, 0.35 + 0.1 * np.abs(swing), 0.2) for number, arm in enumerate(model.arms)}
 
 
-def _springs(body: LimbModel) -> bool:
-    return bool(body.feet) and all(foot.leg.shortest < 0.75 * foot.leg.longest for foot in body.feet)
+def _springs(model: LimbModel) -> bool:
+    return bool(model.feet) and all(foot.leg.shortest < 0.75 * foot.leg.longest for foot in model.feet)
 
 
-JUMP = Action("jump", lambda body, cue: jump_timing(body, cue).end, _springs, "legs with knees", jump)
+JUMP = Action("jump", lambda model, parameters: jump_timing(model, parameters).end, _springs, "legs with knees", jump)

@@ -1,4 +1,4 @@
-"""The words in which a body plan is declared: sections, chains of sections, markings, and the plan that holds them.
+"""The types a body plan is declared with: sections, chains of sections, markings, and the plan that holds them.
 
 A plan is written down for one typical animal standing at rest: +X forward, Y up, +Z to its right, ground at y = 0, in
 whatever unit suits the animal. Only the right half is written; paired chains are mirrored. Individuals differ by *traits*,
@@ -18,10 +18,10 @@ TRAITS = {
 
 @dataclass(frozen=True)
 class Section:
-    """One elliptical cross-section of the flesh; a joint too, if it has a name."""
+    """One elliptical cross-section of a chain; a joint too, if it has a name."""
 
     name: str
-    """Joint name; ``*`` stands for left or right. Empty: flesh only, moving with the joint before it."""
+    """Joint name; ``*`` stands for left or right. Empty: shape only, moving with the joint before it."""
     x: float
     y: float
     z: float
@@ -35,27 +35,27 @@ class Section:
 
 @dataclass(frozen=True)
 class Chain:
-    """A tube of flesh through sections, growing out of a joint; with one section, a ball."""
+    """A tube through sections, attached to a joint; with one section, a ball."""
 
     name: str
     at: str
-    """The joint it grows from; empty for the one chain that holds the root."""
+    """The joint it is attached to; empty for the one chain that holds the root."""
     trait: str
     """The trait that stretches it."""
     sections: tuple[Section, ...]
     kind: Kind | None = None
-    """What limb it is; ``None`` makes it part of the limb it grows from."""
+    """What limb it is; ``None`` makes it part of the limb it is attached to."""
     paired: bool = False
     """Written for the right side, present on both."""
     color: str = "coat"
     blend: float = 0.6
-    """How softly it runs into what it grows from, as a share of its own thickness there."""
+    """Width of the blend into what it is attached to, as a share of its own thickness there."""
     tilt: float = 0.0
     """How far an individual's chain may swing up or down at its start [degrees]."""
     chance: float = 1.0
     """Share of individuals that have it. Chains of the same name are alternatives: an individual has at most one of them."""
-    flesh: bool = True
-    """Without flesh it only paints the surface it covers: a mouth, a cheek."""
+    solid: bool = True
+    """False: a decal, which only colours the surface it covers: a mouth, a cheek."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Marking:
     """A pattern laid over the base colours."""
 
     pattern: str
-    """One of ``under``, ``back``, ``patches``, ``spots``, ``stripes``, ``blotches`` (see ``paint``)."""
+    """One of ``under``, ``back``, ``patches``, ``spots``, ``stripes``, ``blotches`` (see ``skin``)."""
     color: str
     on: tuple[str, ...]
     """Names of the chains it covers."""

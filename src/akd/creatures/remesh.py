@@ -1,4 +1,4 @@
-"""Triangle surgery: fewer and better triangles, without changing what is connected to what."""
+"""Isotropic remeshing: edge collapses and splits towards target edge lengths, which keep the topology."""
 
 from typing import no_type_check
 
@@ -7,14 +7,14 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float, Int
 
-SLIVER = 0.15
-"""Faces less round than this are not to be made."""
+MIN_ROUNDNESS = 0.15
+"""No new face is less round than this (twice its area over its longest edge squared)."""
 
 
 def largest_component(
     vertices: Float[np.ndarray, "vertex 3"], faces: Int[np.ndarray, "face 3"]
 ) -> tuple[Float[np.ndarray, "kept 3"], Int[np.ndarray, "kept_face 3"]]:
-    """Drop everything that does not hang together with the bulk of the surface."""
+    """The largest connected component of a mesh."""
     links = sp.coo_matrix((np.ones(2 * len(faces)), (faces[:, :2].ravel("F"), faces[:, 1:].ravel("F"))), (len(vertices),) * 2)
     _, label = sp.csgraph.connected_components(links, directed=False)
     faces = faces[label[faces[:, 0]] == np.bincount(label).argmax()]
@@ -31,35 +31,35 @@ def neighbour_average(faces: Int[np.ndarray, "face 3"], count: int) -> sp.csr_ma
 
 def collapse_short_edges(
     vertices: Float[np.ndarray, "vertex 3"], faces: Int[np.ndarray, "face 3"],
-    wanted: Float[np.ndarray, " vertex"],
+    edge_length: Float[np.ndarray, " vertex"],
 ) -> tuple[Float[np.ndarray, "kept 3"], Int[np.ndarray, "kept_face 3"]]:
-    """Merge vertices until edges are about as long as wanted."""
+    """Collapse edges until they are about as long as ``edge_length``."""
     for _ in range(12):
         before = len(faces)
         edges, faces_beside = _edges(faces, len(vertices))
         border = np.zeros(len(vertices), bool)
         border[edges[faces_beside == 1]] = True
-        length = np.linalg.norm(vertices[edges[:, 0]] - vertices[edges[:, 1]], axis=1) / wanted[edges].mean(1)
+        length = np.linalg.norm(vertices[edges[:, 0]] - vertices[edges[:, 1]], axis=1) / edge_length[edges].mean(1)
         short = np.flatnonzero(length < 0.85)
         short = short[np.argsort(length[short], kind="stable")]
         ring_start, ring = _faces_around(faces, len(vertices))
-        vertices, faces, wanted = vertices.copy(), faces.copy(), wanted.copy()
-        _collapse(vertices, faces, wanted, edges[short], border, ring_start, ring)
+        vertices, faces, edge_length = vertices.copy(), faces.copy(), edge_length.copy()
+        _collapse(vertices, faces, edge_length, edges[short], border, ring_start, ring)
         faces = faces[faces[:, 0] >= 0]
-        packed, faces = _compact(np.column_stack((vertices, wanted)), faces)
-        vertices, wanted = packed[:, :3], packed[:, 3]
+        packed, faces = _compact(np.column_stack((vertices, edge_length)), faces)
+        vertices, edge_length = packed[:, :3], packed[:, 3]
         if len(faces) > 0.995 * before:
             break
     return vertices, faces
 
 
 def split_long_edges(
-    vertices: Float[np.ndarray, "vertex 3"], faces: Int[np.ndarray, "face 3"], wanted: Float[np.ndarray, " vertex"]
+    vertices: Float[np.ndarray, "vertex 3"], faces: Int[np.ndarray, "face 3"], edge_length: Float[np.ndarray, " vertex"]
 ) -> tuple[Float[np.ndarray, "more 3"], Int[np.ndarray, "more_face 3"]]:
-    """Put a vertex in the middle of every edge that is much too long; neighbours agree on it, so nothing tears."""
+    """Split every edge that is much too long at its middle; faces on both sides share the new vertex."""
     edges, _ = _edges(faces, len(vertices))
     length = np.linalg.norm(vertices[edges[:, 0]] - vertices[edges[:, 1]], axis=1)
-    long = edges[length > 1.5 * wanted[edges].min(1)]
+    long = edges[length > 1.5 * edge_length[edges].min(1)]
     middle = sp.csr_matrix((len(vertices) + np.arange(len(long)), (long[:, 0], long[:, 1])), (len(vertices),) * 2)
     middle = middle + middle.T
     midpoint = np.stack([np.asarray(middle[faces[:, k], faces[:, (k + 1) % 3]]).ravel() for k in range(3)], -1)
@@ -80,25 +80,25 @@ def _rows(chosen: np.ndarray, *triangles: tuple[np.ndarray, ...]) -> np.ndarray:
 
 
 def graded(
-    vertices: Float[np.ndarray, "vertex 3"], faces: Int[np.ndarray, "face 3"], wanted: Float[np.ndarray, " vertex"]
+    vertices: Float[np.ndarray, "vertex 3"], faces: Int[np.ndarray, "face 3"], edge_length: Float[np.ndarray, " vertex"]
 ) -> Float[np.ndarray, " vertex"]:
     """Lengths that grow slowly away from fine detail, so that triangles next to it are not slivers."""
     edges, _ = _edges(faces, len(vertices))
     length = 0.5 * np.linalg.norm(vertices[edges[:, 0]] - vertices[edges[:, 1]], axis=1)
-    wanted = wanted.copy()
+    edge_length = edge_length.copy()
     for _ in range(4):
         for a, b in (edges.T, edges.T[::-1]):
-            np.minimum.at(wanted, a, wanted[b] + length)
-    return wanted
+            np.minimum.at(edge_length, a, edge_length[b] + length)
+    return edge_length
 
 
 def expected_vertices(
-    vertices: Float[np.ndarray, "vertex 3"], faces: Int[np.ndarray, "face 3"], wanted: Float[np.ndarray, " vertex"]
+    vertices: Float[np.ndarray, "vertex 3"], faces: Int[np.ndarray, "face 3"], edge_length: Float[np.ndarray, " vertex"]
 ) -> float:
-    """How many vertices equilateral triangles of the wanted edge lengths would need."""
+    """How many vertices equilateral triangles of these edge lengths would need."""
     a, b, c = vertices[faces].transpose(1, 0, 2)
     area = 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)
-    return float((area / wanted[faces].mean(1) ** 2).sum() * 2 / np.sqrt(3))
+    return float((area / edge_length[faces].mean(1) ** 2).sum() * 2 / np.sqrt(3))
 
 
 def _compact(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -123,7 +123,7 @@ def _faces_around(faces: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray
 
 @numba.njit(cache=True)
 @no_type_check
-def _collapse(vertices, faces, wanted, edges, border, ring_start, ring):
+def _collapse(vertices, faces, edge_length, edges, border, ring_start, ring):
     """One sweep: merge the ends of each edge, shortest first, unless one has been merged already or the surface would fold.
 
     The lists of faces around the other vertices stay true: their faces are renamed in place, or marked as gone by a first
@@ -150,7 +150,7 @@ def _collapse(vertices, faces, wanted, edges, border, ring_start, ring):
             continue
         merged[u] = merged[v] = True
         vertices[u] = place
-        wanted[u] = min(wanted[u], wanted[v])
+        edge_length[u] = min(edge_length[u], edge_length[v])
         for f in ring[ring_start[v] : ring_start[v + 1]]:
             if faces[f, 0] >= 0 and (faces[f, 0] == u or faces[f, 1] == u or faces[f, 2] == u):
                 faces[f, 0] = -1
@@ -207,9 +207,9 @@ def _folds(vertices, faces, moving, other, place, ring_start, ring):
         before, roundness_before = _normal(old)
         after, roundness_after = _normal(new)
         # The normal of a sliver means nothing, and slivers are what the sweep is to remove: only a sound face can turn over.
-        if roundness_before > SLIVER and np.dot(before, after) < 0.3:
+        if roundness_before > MIN_ROUNDNESS and np.dot(before, after) < 0.3:
             return True
-        if roundness_after < SLIVER and roundness_after < roundness_before:
+        if roundness_after < MIN_ROUNDNESS and roundness_after < roundness_before:
             return True
     return False
 

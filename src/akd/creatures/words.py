@@ -1,8 +1,6 @@
-"""Tables of words: which plan a noun means, what an adjective does to it.
+"""A character from a sentence: which plan its nouns mean, and how its adjectives shape it, by tables of words.
 
-A sentence to a character: which plan its nouns mean, and how its adjectives shape it.
-
-``character`` is the whole interface, so that a neural text-to-3D model can stand in its place (see ``shap_e``).
+``character`` is the whole interface, so that a neural text-to-3D model can take its place (see ``shap_e``).
 """
 
 import difflib
@@ -12,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from akd.creatures.body import Individual, draw, rgb
+from akd.creatures.body import Individual, rgb, sample_individual
 from akd.creatures.build import build
 from akd.creatures.plan import Marking, Plan
 from akd.creatures.plans import PLANS
@@ -192,7 +190,7 @@ def character(prompt: str, seed: int = 0) -> tuple[Rig, str | None]:
     """The character a sentence describes, and a message where the sentence was understood only in part."""
     reading = read(prompt)
     plan = PLANS[reading.plan]
-    rig = build(plan, shaped(plan, draw(plan, seed), reading))
+    rig = build(plan, shaped(plan, sample_individual(plan, seed), reading))
     message = " ".join(reading.notes) or None
     return replace(rig, notes=reading.notes), message
 
@@ -224,7 +222,7 @@ def read(prompt: str) -> Reading:
 
 
 def shaped(plan: Plan, individual: Individual, reading: Reading) -> Individual:
-    """The individual with a sentence's wishes applied."""
+    """The individual shaped and coloured as a sentence says."""
     low, high = LIMITS
     traits = dict(individual.traits)
     for name, factor in reading.traits.items():
@@ -249,7 +247,7 @@ def _pattern_size(plan: Plan, pattern: str) -> float:
 
 
 def _plan(words: list[str]) -> tuple[str, set[int], list[str]]:
-    """The plan's name, which words said so, and what to tell the user about it."""
+    """The plan's name, the indices of the words that named it, and notes for the user."""
     for table, note in ((SYNONYMS, ""), (NEAREST, "There is no body plan for {word!r}; the nearest is {plan!r}.")):
         for i, word in reversed(list(enumerate(words))):
             name = next((form for form in _singular(word) if form in table), None)
@@ -264,7 +262,7 @@ def _plan(words: list[str]) -> tuple[str, set[int], list[str]]:
 
 
 def _closest_spelling(words: list[str]) -> tuple[str, set[int], list[str]]:
-    """For words that are in no table: perhaps one is a slip of the pen."""
+    """The plan whose word is nearest in spelling, for sentences without a known word."""
     for i, word in enumerate(words):
         close = difflib.get_close_matches(word, list(SYNONYMS), 1, 0.78) if len(word) > 3 and not _known(word) else []
         if close:

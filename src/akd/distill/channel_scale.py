@@ -8,8 +8,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from akd.character.limb_model import limb_model
-from akd.creatures.action import ActionParameters, still
-from akd.creatures.perform import perform
+from akd.creatures.action import ActionParameters, standing_targets
+from akd.creatures.body_ik import solve_motion
 from akd.creatures.upright_actions import relaxed_arms
 from akd.rig import Rig
 from akd.rotations import angles_to_matrix
@@ -34,12 +34,12 @@ def neutral_pose(rig: Rig) -> Float[Tensor, "joint 3"]:
 
     Arms that hold something too long for that, such as a sword, stay as they are.
     """
-    body, cue = limb_model(rig), ActionParameters(np.zeros(1))
-    arms = relaxed_arms(body, cue)
+    body, parameters = limb_model(rig), ActionParameters(np.zeros(1))
+    arms = relaxed_arms(body, parameters)
     neutral = torch.zeros(rig.skeleton.joint_count, 3)
     if not arms:
         return neutral
-    standing = perform(body, replace(still(body, cue), arms=arms), fps=1.0).pose
+    standing = solve_motion(body, replace(standing_targets(body, parameters), arms=arms), fps=1.0).pose
     turned = forward_kinematics(rig.skeleton, standing).rotation[0].numpy()
     hang = [(turned[body.arms[n].upper] @ body.arms[n].directions[0]) @ upper[0] for n, (upper, _) in arms.items()]
     if min(hang) > HANGING_COSINE:

@@ -1,4 +1,4 @@
-"""Six and eight legs: ant, beetle, spider. Units are millimetres."""
+"""Plans on six and eight legs: ant, beetle, spider. Units are millimetres."""
 
 import numpy as np
 
@@ -75,7 +75,7 @@ BEETLE = Plan(
         Chain("mandible", "head", "head", (S("*_mandible", 10.2, 4, 0.9, 0.6), S("", 11.6, 3.9, 1.3, 0.5),
             S("", 12.6, 3.9, 0.7, 0.4)), paired=True, blend=0.3),
         Chain("eye", "head", "head", (S("", 9.4, 5.2, 1.9, 0.8),), paired=True, color="white", blend=0.15),
-        Chain("pupil", "head", "head", (S("", 10, 5.4, 2.4, 0.5),), paired=True, color="eye", flesh=False),
+        Chain("pupil", "head", "head", (S("", 10, 5.4, 2.4, 0.5),), paired=True, color="eye", solid=False),
         Chain("antenna", "head", "ear", (
             S("*_antenna_1", 9.8, 5.2, 0.9, 0.42), S("", 11.2, 6.8, 1.8, 0.38), S("*_antenna_2", 12.4, 7.6, 2.6, 0.38),
             S("", 13.8, 7.4, 3.4, 0.55),

@@ -1,7 +1,4 @@
-"""People and what is built like them.
-
-Feathers: ostrich and chick.
-"""
+"""Plans on two legs: human, child, astronaut, robot; ostrich and chick."""
 
 from dataclasses import replace
 
@@ -37,10 +34,10 @@ HUMAN = Plan(
             S("", -0.8, 173, 0, 6.8, 8.4),
         ), color="hair", blend=0.12, chance=0.4),
         Chain("eye", "head", "head", (S("", 9.2, 164.6, 3.5, 1.65),), paired=True, color="white", blend=0.1),
-        Chain("pupil", "head", "head", (S("", 10.8, 164.6, 3.7, 0.95),), paired=True, color="eye", flesh=False),
+        Chain("pupil", "head", "head", (S("", 10.8, 164.6, 3.7, 0.95),), paired=True, color="eye", solid=False),
         Chain("brow", "head", "head", (S("", 10.6, 168.3, 2, 0.5),
-        S("", 8.8, 168, 5, 0.5)), paired=True, color="hair", flesh=False),
-        Chain("mouth", "head", "head", (S("", 11.2, 157, 0, 0.8), S("", 10.2, 157.3, 2.3, 0.55)), color="lips", flesh=False),
+        S("", 8.8, 168, 5, 0.5)), paired=True, color="hair", solid=False),
+        Chain("mouth", "head", "head", (S("", 11.2, 157, 0, 0.8), S("", 10.2, 157.3, 2.3, 0.55)), color="lips", solid=False),
         Chain("arm", "chest", "arm", (
             S("*_shoulder", -0.5, 139, 6, 6, 6), S("*_upper_arm", -0.5, 138, 17, 5.6), S("", -1, 128, 25, 4.7),
             S("*_forearm", -1, 115.5, 35, 3.9, None, "skin"), S("", 0, 106, 42, 3.7), S("*_hand", 1.5, 97, 48.5, 2.7, 3.2),
@@ -90,7 +87,7 @@ ASTRONAUT = replace(
         Chain("pack", "chest", "body", (S("", -15, 108, 0, 14, 8), S("", -17, 124, 0, 15, 9),
             S("", -15, 142, 0, 13, 7)), color="trim", blend=0.15),
         Chain("panel", "chest", "body", (S("", 12, 124, 0, 7, 3.5), S("", 12, 130, 0, 7, 3.5)), color="trim", blend=0.15),
-        Chain("button", "chest", "body", (S("", 16, 128, 3, 1.9, 1.9),), color="accent", paired=True, flesh=False),
+        Chain("button", "chest", "body", (S("", 16, 128, 3, 1.9, 1.9),), color="accent", paired=True, solid=False),
     ).reshaped({"spine": 1.28, "arm": 1.5, "leg": 1.3, "thumb": 1.3, "neck": 1.6, "heel": 1.3}), name="astronaut",
     wardrobes=({},),
     palettes=(

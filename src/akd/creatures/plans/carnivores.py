@@ -1,4 +1,4 @@
-"""Paws: dog, fox, cat, bear."""
+"""Plans on paws: dog, fox, cat, bear."""
 
 from dataclasses import replace
 
@@ -118,7 +118,7 @@ CAT = Plan(
         Chain("jaw", "head", "head", (S("jaw", 39, 59, 0, 3.6, 2), S("", 43.5, 58, 0, 2, 1.3)), color="belly"),
         Chain("nose", "head", "head", (S("", 46, 62.4, 0, 1.3, 1.0),), color="nose", blend=0.3),
         Chain("eye", "head", "head", (S("", 40.9, 65.6, 4.2, 2.5),), paired=True, color="iris", blend=0.12),
-        Chain("pupil", "head", "head", (S("", 43.2, 65.9, 4.9, 0.8, 1.7),), paired=True, color="eye", flesh=False),
+        Chain("pupil", "head", "head", (S("", 43.2, 65.9, 4.9, 0.8, 1.7),), paired=True, color="eye", solid=False),
         Chain("ear", "head", "ear", (
             S("*_ear", 34.5, 69.5, 5, 3.4, 1.6), S("", 34, 74, 6.4, 2.6, 1.2), S("", 34, 79, 7.4, 0.9, 0.8),
         ), paired=True),
@@ -175,7 +175,7 @@ BEAR = Plan(
         ), "head"),
         Chain("jaw", "head", "head", (S("jaw", 88, 88, 0, 8.5, 5), S("", 101, 83, 0, 5, 3.2),
             S("", 109, 82, 0, 4.2, 2.6)), color="muzzle"),
-        Chain("snout", "head", "head", (S("", 108, 89.5, 0, 10.5, 9.5),), color="muzzle", flesh=False),
+        Chain("snout", "head", "head", (S("", 108, 89.5, 0, 10.5, 9.5),), color="muzzle", solid=False),
         Chain("nose", "head", "head", (S("", 117, 91, 0, 3.8, 3),), color="nose", blend=0.3),
         Chain("eye", "head", "head", (S("", 97.5, 102, 7.8, 2.3),), paired=True, color="eye", blend=0.15),
         Chain("ear", "head", "ear", (S("*_ear", 79, 111, 11.5, 5.6, 3.6),

@@ -1,7 +1,4 @@
-"""Hooves: horse, cow, giraffe.
-
-Columns: elephant and sauropod.
-"""
+"""Plans on hooves and on columns: horse, cow, giraffe; elephant and sauropod."""
 
 from akd.creatures.plan import Chain, Marking, Plan
 from akd.creatures.plan import Section as S
@@ -25,8 +22,8 @@ HORSE = Plan(
         Chain("jaw", "head", "head", (
             S("jaw", 108, 175, 0, 6.5, 7), S("", 122, 160, 0, 4.5, 4.5), S("", 133, 149, 0, 4.2, 3.5),
         )),
-        Chain("muzzle", "head", "head", (S("", 142, 150, 0, 7.5, 7),), color="muzzle", flesh=False),
-        Chain("nostril", "head", "head", (S("", 145, 154, 4.6, 2.2, 2.2),), color="nose", paired=True, flesh=False),
+        Chain("muzzle", "head", "head", (S("", 142, 150, 0, 7.5, 7),), color="muzzle", solid=False),
+        Chain("nostril", "head", "head", (S("", 145, 154, 4.6, 2.2, 2.2),), color="nose", paired=True, solid=False),
         Chain("eye", "head", "head", (S("", 113.5, 184.5, 7.6, 2.9),), paired=True, color="eye", blend=0.15),
         Chain("ear", "head", "ear", (
             S("*_ear", 95, 198, 5.5, 3.4, 2.6), S("", 95, 206, 7, 3.6, 2.6), S("", 97, 214, 7.6, 1.5, 1.5),
@@ -86,8 +83,8 @@ COW = Plan(
         Chain("jaw", "head", "head", (
             S("jaw", 100, 120, 0, 7.5, 6), S("", 112, 110, 0, 6, 4.6), S("", 121, 104, 0, 5.8, 3.8),
         )),
-        Chain("muzzle", "head", "head", (S("", 128, 108, 0, 11, 9.5),), color="muzzle", flesh=False),
-        Chain("nostril", "head", "head", (S("", 132, 112, 4.8, 2.2, 2.2),), color="nose", paired=True, flesh=False),
+        Chain("muzzle", "head", "head", (S("", 128, 108, 0, 11, 9.5),), color="muzzle", solid=False),
+        Chain("nostril", "head", "head", (S("", 132, 112, 4.8, 2.2, 2.2),), color="nose", paired=True, solid=False),
         Chain("eye", "head", "head", (S("", 104, 131.5, 9.4, 3.0),), paired=True, color="eye", blend=0.15),
         Chain("ear", "head", "ear", (
             S("*_ear", 89, 139, 11, 3.6, 3), S("", 87, 139, 19, 2.6, 5.4), S("", 86, 136, 27, 1.6, 2.4),
@@ -143,8 +140,8 @@ GIRAFFE = Plan(
         Chain("jaw", "head", "head", (
             S("jaw", 138, 446, 0, 8, 7), S("", 154, 434, 0, 6.2, 5), S("", 169, 425, 0, 5.6, 4.2),
         )),
-        Chain("muzzle", "head", "head", (S("", 178, 430, 0, 10, 10),), color="muzzle", flesh=False),
-        Chain("nostril", "head", "head", (S("", 182, 436, 4, 2.2, 2.2),), color="eye", paired=True, flesh=False),
+        Chain("muzzle", "head", "head", (S("", 178, 430, 0, 10, 10),), color="muzzle", solid=False),
+        Chain("nostril", "head", "head", (S("", 182, 436, 4, 2.2, 2.2),), color="eye", paired=True, solid=False),
         Chain("eye", "head", "head", (S("", 140.5, 461.5, 10.6, 4.4),), paired=True, color="eye", blend=0.12),
         Chain("ear", "head", "ear", (
             S("*_ear", 121, 464, 11, 4.5, 4), S("", 116, 468, 23, 4, 7.5), S("", 113, 471, 34, 2.4, 3),
@@ -230,7 +227,7 @@ ELEPHANT = Plan(
             S("", -79, 7, 38, 21, 23),
         ), "leg", paired=True),
         *(Chain(f"{leg}_nail_{i}", f"{leg}_*_toes", "leg", (S("", x + dx, 7, 38 + dz, 6, 6.5),), paired=True, color="nail",
-            flesh=False)
+            solid=False)
           for leg, x in (("front", 62), ("hind", -80)) for i, (dx, dz) in enumerate(((25, 0), (20, 14), (20, -14)))),
     ),
     palettes=(
@@ -262,7 +259,7 @@ SAUROPOD = Plan(
         ), "head"),
         Chain("jaw", "head", "head", (S("jaw", 222, 357, 0, 9, 6), S("", 238, 350, 0, 8, 4.5),
             S("", 250, 348, 0, 7, 4)), color="belly"),
-        Chain("nostril", "head", "head", (S("", 259, 360, 4.5, 2, 2),), color="eye", paired=True, flesh=False),
+        Chain("nostril", "head", "head", (S("", 259, 360, 4.5, 2, 2),), color="eye", paired=True, solid=False),
         Chain("eye", "head", "head", (S("", 226.5, 374, 11, 4.6),), paired=True, color="eye", blend=0.12),
         Chain("tail", "hips", "tail", (
             S("tail_1", -92, 176, 0, 31, 34), S("tail_2", -132, 162, 0, 22, 24), S("tail_3", -172, 142, 0, 15.5, 16.5),
@@ -283,7 +280,7 @@ SAUROPOD = Plan(
             S("", -55, 6, 35, 18.5, 21),
         ), "leg", paired=True),
         *(Chain(f"{leg}_nail_{i}", f"{leg}_*_toes", "leg", (S("", x + dx, 6, 35 + dz, 5.5, 6),), paired=True, color="nail",
-            flesh=False)
+            solid=False)
           for leg, x in (("front", 54), ("hind", -56)) for i, (dx, dz) in enumerate(((22, 0), (17, 12), (17, -12)))),
     ),
     palettes=(

@@ -1,4 +1,4 @@
-"""Scales: tyrannosaur, crocodile, lizard."""
+"""Reptile plans: tyrannosaur, crocodile, lizard."""
 
 from dataclasses import replace
 
@@ -30,8 +30,8 @@ TYRANNOSAUR = Plan(
         Chain("brow", "head", "head", (S("", 178, 342, 18, 6, 6),
             S("", 198, 337, 17, 5, 5)), paired=True, color="dark", blend=0.7),
         Chain("eye", "head", "head", (S("", 193, 330, 20.5, 6),), paired=True, color="iris", blend=0.1),
-        Chain("pupil", "head", "head", (S("", 196.5, 330, 26, 3.4),), paired=True, color="eye", flesh=False),
-        Chain("nostril", "head", "head", (S("", 257, 312, 9, 3, 3),), paired=True, color="eye", flesh=False),
+        Chain("pupil", "head", "head", (S("", 196.5, 330, 26, 3.4),), paired=True, color="eye", solid=False),
+        Chain("nostril", "head", "head", (S("", 257, 312, 9, 3, 3),), paired=True, color="eye", solid=False),
         Chain("arm", "chest", "arm", (
             S("*_upper_arm", 112, 216, 24, 11, 12), S("", 112, 204, 29, 9), S("*_forearm", 106, 190, 31, 7),
             S("*_hand", 122, 180, 31, 5.5),
@@ -95,7 +95,7 @@ CROCODILE = Plan(
           for i, (x, z) in enumerate(((98, 10), (107, 8.6), (116, 7.4), (125, 6.4), (133, 4.4)))),
         Chain("brow", "head", "head", (S("", 82, 37, 7.5, 4.5, 4.5),), paired=True, blend=0.7),
         Chain("eye", "head", "head", (S("", 85, 39, 8.8, 3),), paired=True, color="iris", blend=0.1),
-        Chain("pupil", "head", "head", (S("", 87, 39.4, 10.8, 1.5),), paired=True, color="eye", flesh=False),
+        Chain("pupil", "head", "head", (S("", 87, 39.4, 10.8, 1.5),), paired=True, color="eye", solid=False),
         Chain("nostril", "head", "head", (S("", 135, 31, 3.4, 2.2),), paired=True, color="dark", blend=0.6),
         *(Chain(f"scute_{i}", joint, "body", (S("", x, y, z, 2.4, 3.6),), paired=True, color="dark", blend=0.6)
           for i, (joint, x, y, z) in enumerate((
@@ -143,7 +143,7 @@ LIZARD = replace(
         Chain("jaw", "head", "head", (S("jaw", 74, 24, 0, 11, 5), S("", 88, 22.5, 0, 9.5, 4),
             S("", 101, 23, 0, 5.5, 3)), color="belly", blend=0.6),
         Chain("eye", "head", "head", (S("", 86, 36, 10, 4.4),), paired=True, color="iris", blend=0.15),
-        Chain("pupil", "head", "head", (S("", 88.5, 36.6, 13.2, 2.2),), paired=True, color="eye", flesh=False),
+        Chain("pupil", "head", "head", (S("", 88.5, 36.6, 13.2, 2.2),), paired=True, color="eye", solid=False),
     ).reshaped({"spine": 0.82, "tail": 0.72, "front_leg": 0.85, "hind_leg": 0.85}),
     name="lizard", metres=0.0016,
     palettes=(

@@ -12,12 +12,12 @@ from scipy.spatial.transform import Rotation
 
 from akd.character.kinematics import FrameVectors
 from akd.character.limb_model import LimbModel, limb_model
-from akd.creatures.action import ActionParameters, still
+from akd.creatures.action import ActionParameters, standing_targets
 from akd.creatures.actions import ACTIONS
-from akd.creatures.carriage import choreography, hanging, spread
-from akd.creatures.footing import walking_feet
+from akd.creatures.body_ik import LOW_FOOT, MAX_EXTENSION, solve_motion
+from akd.creatures.gait_targets import arm_directions, gait_targets, spread
 from akd.creatures.gaits import actions_for, gaits_for
-from akd.creatures.perform import LOW_STEP, REACH, Choreography, FootTargets, perform
+from akd.creatures.targets import BodyTargets, FootTargets, walking_feet
 from akd.creatures.upright_actions import relaxed_arms
 from akd.gait.stride import choose_parameters
 from akd.gait.table import GAITS
@@ -45,33 +45,33 @@ def draw_poses(rig: Rig, rng: np.random.Generator) -> Pose:
     count = len(every.yaw)
     weight = np.where(rng.random(count) < BETWEEN, rng.uniform(0.2, 0.8, count), 0.0)
     mixed = _blended(every, _taken(every, rng.permutation(count)), weight)
-    return perform(body, _within_reach(body, mixed), 30.0).pose
+    return solve_motion(body, _within_reach(body, mixed), 30.0).pose
 
 
-def _gait(body: LimbModel, name: str, rng: np.random.Generator) -> Choreography:
+def _gait(body: LimbModel, name: str, rng: np.random.Generator) -> BodyTargets:
     """A few instants of a stride, on the spot: how far a body has come is no part of a pose."""
     gait, seed = GAITS[name], int(rng.integers(1 << 30))
     turn = float(rng.normal(0, 0.3))
     stride = choose_parameters(body, gait, seed=seed, speed=None, length=None, duty=None, turn=turn, style=None)
     time = stride.period * rng.random(GAIT_FRAMES)
-    return choreography(body, stride, walking_feet(body, stride, time), time)
+    return gait_targets(body, stride, walking_feet(body, stride, time), time)
 
 
-def _action(body: LimbModel, name: str, rng: np.random.Generator) -> Choreography:
+def _action(body: LimbModel, name: str, rng: np.random.Generator) -> BodyTargets:
     u = 0.05 + 0.9 * rng.random(ACTION_FRAMES)
-    return ACTIONS[name].play(body, ActionParameters(u, float(rng.uniform(0.7, 1.2)), float(rng.choice((-1.0, 1.0)))))
+    return ACTIONS[name].targets(body, ActionParameters(u, float(rng.uniform(0.7, 1.2)), float(rng.choice((-1.0, 1.0)))))
 
 
-def _free_stand(body: LimbModel, count: int, rng: np.random.Generator) -> Choreography:
+def _free_stand(body: LimbModel, count: int, rng: np.random.Generator) -> BodyTargets:
     """Standing somehow: leaning, half crouched, a foot lifted or put aside."""
-    cue = ActionParameters(np.linspace(0, 1, count))
-    quiet = still(body, cue)
+    parameters = ActionParameters(np.linspace(0, 1, count))
+    quiet = standing_targets(body, parameters)
     folds = min((1 - foot.leg.shortest / foot.leg.longest for foot in body.feet), default=0.0)
     low = -min(0.45, 0.8 * folds) * rng.random(count) ** 2
     shift = rng.normal(0, 1, (count, 3)) * (0.08, 0.0, 0.05) + low[:, None] * (0.0, 1.0, 0.0)
     lean = rng.normal(0, 1, (count, 3)) * (0.08, 0.12, 0.18 if len(body.feet) == 2 else 0.1)
-    arms = relaxed_arms(body, cue)
-    return replace(quiet, shift=shift, lean=lean, footing=_free_feet(body, quiet.footing, rng), arms=arms, gaze=0.4)
+    arms = relaxed_arms(body, parameters)
+    return replace(quiet, shift=shift, lean=lean, feet=_free_feet(body, quiet.feet, rng), arms=arms, gaze=0.4)
 
 
 def _free_feet(body: LimbModel, standing: FootTargets, rng: np.random.Generator) -> FootTargets:
@@ -87,7 +87,7 @@ def _free_feet(body: LimbModel, standing: FootTargets, rng: np.random.Generator)
     )  # fmt: skip
 
 
-def _restless(body: LimbModel, part: Choreography, rng: np.random.Generator, share: float) -> Choreography:
+def _restless(body: LimbModel, part: BodyTargets, rng: np.random.Generator, share: float) -> BodyTargets:
     """Head, back, tails, wings and arms do something of their own in a share of the frames; ears and jaws a little always."""
     count = len(part.yaw)
     active = (rng.random((count, 1)) < share).astype(float)
@@ -104,12 +104,12 @@ def _restless(body: LimbModel, part: Choreography, rng: np.random.Generator, sha
     if not body.is_humanoid:
         for arm in body.arms:
             added |= bend((arm.upper,), (0.1, 0.15, 0.3)) | (bend((arm.fore,), (0, 0, 0.3)) if arm.fore is not None else {})
-    bends = {joint: part.bends.get(joint, 0.0) + vector for joint, vector in added.items()}
-    return replace(part, bends=part.bends | bends, arms=_free_arms(body, part, active[:, 0], rng))
+    vectors = {joint: part.vectors.get(joint, 0.0) + vector for joint, vector in added.items()}
+    return replace(part, vectors=part.vectors | vectors, arms=_free_arms(body, part, active[:, 0], rng))
 
 
 def _free_arms(
-    body: LimbModel, part: Choreography, active: Float[np.ndarray, " frame"], rng: np.random.Generator
+    body: LimbModel, part: BodyTargets, active: Float[np.ndarray, " frame"], rng: np.random.Generator
 ) -> dict[int, tuple[FrameVectors, FrameVectors]]:
     """Arms of people reach for something, each with its own chance, as far as shoulders and elbows allow."""
     if not body.is_humanoid:
@@ -119,9 +119,9 @@ def _free_arms(
     for number, arm in enumerate(body.arms):
         throw = np.where(rng.random(count) < 0.3, together, rng.random((3, count)))
         forward, elbow, away = -0.7 + 3.1 * throw[0] ** 1.5, 2.2 * throw[1] ** 1.5, 0.05 + 1.3 * throw[2] ** 2
-        free = hanging(arm.side, forward, elbow, away)
+        free = arm_directions(arm.side, forward, elbow, away)
         used = (active * (rng.random(count) < 0.6))[:, None]
-        resting = part.arms.get(number) or hanging(arm.side, 0 * forward, 0.15 + 0 * forward)
+        resting = part.arms.get(number) or arm_directions(arm.side, 0 * forward, 0.15 + 0 * forward)
         out[number] = (_direction(resting[0], free[0], used), _direction(resting[1], free[1], used))
     return out
 
@@ -156,17 +156,17 @@ def _little_things(body: LimbModel, count: int, rng: np.random.Generator) -> dic
     return out
 
 
-def _within_reach(body: LimbModel, part: Choreography) -> Choreography:
+def _within_reach(body: LimbModel, part: BodyTargets) -> BodyTargets:
     """Each pose as low as its own feet need. The puppeteer lowers a clip as a whole, and these poses are no clip."""
     rest = body.skeleton.positions
     leaning = Rotation.from_rotvec(part.lean).as_matrix()
     low = np.zeros(len(part.yaw))
     for number, foot in enumerate(body.feet):
         hip = rest[0] + part.shift + leaning @ (rest[foot.leg.hip] - rest[0])
-        target = part.footing.place[:, number] + (rest[foot.leg.foot] - foot.centre) * (len(foot.leg.chain) > 1)
+        target = part.feet.place[:, number] + (rest[foot.leg.foot] - foot.centre) * (len(foot.leg.chain) > 1)
         away = target - hip
-        height = np.sqrt(np.maximum((REACH * foot.leg.longest) ** 2 - np.square(away[:, [0, 2]]).sum(-1), 0.0))
-        low = np.maximum(low, np.where(part.footing.place[:, number, 1] < LOW_STEP, -away[:, 1] - height, 0.0))
+        height = np.sqrt(np.maximum((MAX_EXTENSION * foot.leg.longest) ** 2 - np.square(away[:, [0, 2]]).sum(-1), 0.0))
+        low = np.maximum(low, np.where(part.feet.place[:, number, 1] < LOW_FOOT, -away[:, 1] - height, 0.0))
     return replace(part, shift=part.shift - low[:, None] * (0.0, 1.0, 0.0))
 
 
@@ -175,14 +175,14 @@ def _direction(one: FrameVectors, other: FrameVectors, weight: np.ndarray) -> Fr
     return mixed / np.maximum(np.linalg.norm(mixed, axis=-1, keepdims=True), 1e-6)
 
 
-def _joined(parts: list[Choreography]) -> Choreography:
+def _joined(parts: list[BodyTargets]) -> BodyTargets:
     """One after the other, each brought back to where the body stands at rest, facing ahead."""
     counts = [len(part.yaw) for part in parts]
-    joints = sorted({joint for part in parts for joint in part.bends})
+    joints = sorted({joint for part in parts for joint in part.vectors})
     arms = sorted({arm for part in parts for arm in part.arms})
     here = [_at_home(part) for part in parts]
-    bends = {
-        joint: np.concatenate([part.bends.get(joint, np.zeros((n, 3))) for part, n in zip(here, counts, strict=True)])
+    vectors = {
+        joint: np.concatenate([part.vectors.get(joint, np.zeros((n, 3))) for part, n in zip(here, counts, strict=True)])
         for joint in joints
     }
     known = {arm: next(part.arms[arm] for part in here if arm in part.arms) for arm in arms}
@@ -194,43 +194,45 @@ def _joined(parts: list[Choreography]) -> Choreography:
             ]) for k in (0, 1)
         ) for arm in arms
     }  # fmt: skip
-    footing = FootTargets(*(np.concatenate([getattr(part.footing, name) for part in here]) for name in ("place", "yaw", "pitch")))
+    feet = FootTargets(*(np.concatenate([getattr(part.feet, name) for part in here]) for name in ("place", "yaw", "pitch")))
     shift, yaw, lean = (np.concatenate([getattr(part, name) for part in here]) for name in ("shift", "yaw", "lean"))
     gaze = float(np.mean([part.gaze for part in here]))
-    return Choreography(shift, yaw, lean, footing, bends, {arm: (a, b) for arm, (a, b) in reached.items()}, gaze)
+    return BodyTargets(shift, yaw, lean, feet, vectors, {arm: (a, b) for arm, (a, b) in reached.items()}, gaze)
 
 
-def _at_home(part: Choreography) -> Choreography:
+def _at_home(part: BodyTargets) -> BodyTargets:
     """The choreography with its travel taken out, frame by frame; the feet come along."""
     travel = part.shift * (1.0, 0.0, 1.0)
     cos, sin = np.cos(-part.yaw), np.sin(-part.yaw)
     zero = np.zeros_like(cos)
     back = np.stack((cos, zero, sin, zero, zero + 1, zero, -sin, zero, cos), -1).reshape(-1, 3, 3)
-    place = (part.footing.place - travel[:, None]) @ np.swapaxes(back, 1, 2)
-    footing = FootTargets(place, part.footing.yaw - part.yaw[:, None], part.footing.pitch)
-    return replace(part, shift=part.shift * (0.0, 1.0, 0.0), yaw=zero, footing=footing)
+    place = (part.feet.place - travel[:, None]) @ np.swapaxes(back, 1, 2)
+    feet = FootTargets(place, part.feet.yaw - part.yaw[:, None], part.feet.pitch)
+    return replace(part, shift=part.shift * (0.0, 1.0, 0.0), yaw=zero, feet=feet)
 
 
-def _taken(part: Choreography, index: np.ndarray) -> Choreography:
-    footing = FootTargets(*(getattr(part.footing, name)[index] for name in ("place", "yaw", "pitch")))
-    bends = {joint: vector[index] for joint, vector in part.bends.items()}
+def _taken(part: BodyTargets, index: np.ndarray) -> BodyTargets:
+    feet = FootTargets(*(getattr(part.feet, name)[index] for name in ("place", "yaw", "pitch")))
+    vectors = {joint: vector[index] for joint, vector in part.vectors.items()}
     arms = {arm: (a[index], b[index]) for arm, (a, b) in part.arms.items()}
     return replace(
-        part, shift=part.shift[index], yaw=part.yaw[index], lean=part.lean[index], footing=footing, bends=bends, arms=arms
+        part, shift=part.shift[index], yaw=part.yaw[index], lean=part.lean[index], feet=feet, vectors=vectors, arms=arms
     )
 
 
-def _blended(one: Choreography, other: Choreography, weight: Float[np.ndarray, " frame"]) -> Choreography:
+def _blended(one: BodyTargets, other: BodyTargets, weight: Float[np.ndarray, " frame"]) -> BodyTargets:
     """Part of the way from one to the other."""
 
     def mixed(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return a + weight.reshape(-1, *[1] * (a.ndim - 1)) * (b - a)
 
-    footing = FootTargets(*(mixed(getattr(one.footing, name), getattr(other.footing, name)) for name in ("place", "yaw", "pitch")))
+    feet = FootTargets(
+        *(mixed(getattr(one.feet, name), getattr(other.feet, name)) for name in ("place", "yaw", "pitch"))
+    )
     arms = {
         arm: (_direction(a, other.arms[arm][0], weight[:, None]), _direction(b, other.arms[arm][1], weight[:, None]))
         for arm, (a, b) in one.arms.items()
     }
-    bends = {joint: mixed(vector, other.bends[joint]) for joint, vector in one.bends.items()}
+    vectors = {joint: mixed(vector, other.vectors[joint]) for joint, vector in one.vectors.items()}
     shift, lean = mixed(one.shift, other.shift), mixed(one.lean, other.lean)
-    return replace(one, shift=shift, lean=lean, footing=footing, bends=bends, arms=arms)
+    return replace(one, shift=shift, lean=lean, feet=feet, vectors=vectors, arms=arms)

@@ -100,4 +100,4 @@ def _deeds(rig: Rig, seed: int) -> tuple[str, str]:
     gait, action = str(rng.choice(gaits_for(rig))), "idle"
     while action == "idle":
         action = str(rng.choice(actions_for(rig)))
-    return VERBS[gait].say[0], VERBS[action].say[0]
+    return VERBS[gait].phrases[0], VERBS[action].phrases[0]

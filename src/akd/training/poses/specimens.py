@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
-from akd.creatures.body import CreatureBody, Tube, draw, place
+from akd.creatures.body import CreatureBody, Tube, place_body, sample_individual
 from akd.creatures.build import SIDES, SOLE_HEIGHT, skeleton_of
 from akd.creatures.plans import PLANS
 from akd.errors import AkdError
@@ -35,7 +35,7 @@ EVERY = 2
 def lean_rig(plan_name: str, seed: int) -> Rig:
     """The same joints as ``creatures.build.creature``, with points around every section of flesh; each follows one joint."""
     plan = PLANS[plan_name]
-    body = place(plan, draw(plan, seed))
+    body = place_body(plan, sample_individual(plan, seed))
     skeleton = skeleton_of(body)
     points, owners = _flesh_points(body, skeleton)
     points[:, 1] = np.maximum(points[:, 1], 0.0)  # feet are cut flat at the ground
@@ -47,7 +47,7 @@ def lean_rig(plan_name: str, seed: int) -> Rig:
 def _flesh_points(body: CreatureBody, skeleton: Skeleton) -> tuple[np.ndarray, np.ndarray]:
     points, owners = [], []
     for tube in body.tubes:
-        if not tube.chain.flesh:
+        if not tube.chain.solid:
             continue
         rings, names = _rings(tube)[::EVERY], tube.owners[::EVERY]
         for side, _, sign in SIDES if tube.chain.paired else SIDES[1:]:

@@ -54,7 +54,7 @@ def vocabulary() -> list[str]:
     """Every word that captions can contain, in a fixed order."""
     phrases = [*PLACES, *SHOTS, *FINISHES, *SYNONYMS, *NEAREST, *VAGUE]
     for verb in VERBS.values():
-        phrases += [*verb.say, *verb.hear, *verb.manners, *(gerund(phrase) for phrase in (*verb.say, *verb.hear))]
+        phrases += [*verb.phrases, *verb.requests, *verb.manners, *(gerund(phrase) for phrase in (*verb.phrases, *verb.requests))]
     for action in VERBS:
         phrases += [describe("animal", action), negative("animal")]
         for seed in range(100):

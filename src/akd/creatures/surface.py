@@ -1,7 +1,7 @@
-"""From tubes of flesh to one closed surface: a blended implicit function, its zero set, and the two halves joined.
+"""The closed surface around a creature's tubes: a blended implicit function, its isosurface, remeshed and mirrored.
 
-The function is evaluated for the right half only and the surface is mirrored, so animals are exactly symmetric. A tube
-blends only with what lies near the joint it grows from: legs do not stick to each other or to the belly.
+The function is evaluated for the right half only and the surface is mirrored, so creatures are exactly symmetric. A tube
+blends only with what lies near its root: legs do not stick to each other or to the belly.
 """
 
 from dataclasses import dataclass
@@ -23,12 +23,15 @@ from akd.creatures.remesh import (
 )
 
 GRID_NODES = 600_000
+"""Nodes of the grid that marching cubes runs on."""
 VERTEX_BUDGET = 6_000
-FAR = 1e3
+"""About how many vertices a creature has."""
+OUTSIDE = 1e3
+"""Value of the implicit function far from every tube [ℓ]."""
 
 
-class Field(NamedTuple):
-    """Tubes as flat arrays, the way compiled code likes them. A cone is the flesh between two sections."""
+class ImplicitField(NamedTuple):
+    """The implicit function of all tubes as flat arrays for compiled code. A cone is the solid between two sections."""
 
     start: Float[np.ndarray, "cone 3"]
     along: Float[np.ndarray, "cone 3"]
@@ -50,8 +53,8 @@ class Field(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Surface:
-    """The right half of a surface and how the whole is made of it."""
+class MirroredSurface:
+    """The right half of a surface, and how the whole is made of it."""
 
     half: Float[np.ndarray, "half 3"]
     faces: Int[np.ndarray, "face 3"]
@@ -74,37 +77,37 @@ class Surface:
         return out
 
 
-def field_of(tubes: tuple[Tube, ...], thinnest: float) -> Field:
-    """Flatten tubes; nothing is thinner than the grid can hold."""
+def implicit_field(tubes: tuple[Tube, ...], thinnest: float) -> ImplicitField:
+    """The implicit function of tubes, none of them thinner than ``thinnest`` [ℓ]: what the grid can resolve."""
     cones, first, roots, blends, reaches, balls = [], [0], [], [], [], []
     for index, tube in enumerate(tubes):
         widths, heights = np.maximum(tube.widths, thinnest), np.maximum(tube.heights, thinnest)
         for i in range(max(len(tube.centres) - 1, 1)):
             j = min(i + 1, len(tube.centres) - 1)
             along = tube.centres[j] - tube.centres[i]
-            lateral, upper = _across(along)
+            lateral, upper = _section_axes(along)
             cones.append((tube.centres[i], along, lateral, upper, widths[[i, j]], heights[[i, j]], index))
         first.append(len(cones))
         thick = float(np.sqrt(widths[0] * heights[0]))
         roots.append(tube.centres[0])
         blends.append(max(tube.chain.blend * thick, 1e-6))
         reaches.append(3.0 * max(float(widths[0]), float(heights[0])))
-        balls.append(_ball(tube.centres, np.maximum(widths, heights)))
+        balls.append(_bounding_ball(tube.centres, np.maximum(widths, heights)))
     start, along, lateral, upper, width, height, tube_of = (np.array(column) for column in zip(*cones, strict=True))
-    return Field(
+    return ImplicitField(
         start, along, lateral, upper, width, height, tube_of,
         np.array(first), np.array(roots), np.array(blends), np.array(reaches), np.array(balls),
     )
 
 
-def _ball(centres: Float[np.ndarray, "section 3"], radii: Float[np.ndarray, " section"]) -> Float[np.ndarray, " 4"]:
+def _bounding_ball(centres: Float[np.ndarray, "section 3"], radii: Float[np.ndarray, " section"]) -> Float[np.ndarray, " 4"]:
     """A ball that holds a whole tube."""
     middle = (centres.min(0) + centres.max(0)) / 2
     return np.append(middle, (np.linalg.norm(centres - middle, axis=1) + radii).max())
 
 
-def _across(along: Float[np.ndarray, " 3"]) -> tuple[Float[np.ndarray, " 3"], Float[np.ndarray, " 3"]]:
-    """The sideways and the other direction of a cone's cross-section; for a ball, the stage's axes."""
+def _section_axes(along: Float[np.ndarray, " 3"]) -> tuple[Float[np.ndarray, " 3"], Float[np.ndarray, " 3"]]:
+    """Lateral and upper axis of a cone's cross-section; for a ball, the stage's axes."""
     length = float(np.linalg.norm(along))
     axis = along / length if length > 1e-9 else np.array([1.0, 0, 0])
     side = np.array([0.0, 0, 1]) if abs(axis[2]) < 0.999 else np.array([1.0, 0, 0])
@@ -116,7 +119,7 @@ def _across(along: Float[np.ndarray, " 3"]) -> tuple[Float[np.ndarray, " 3"], Fl
 @numba.njit(cache=True, inline="always")
 @no_type_check
 def _cone_distance(x, y, z, start, along, lateral, upper, width, height):
-    """Roughly the distance to a cone with elliptical sections and rounded ends, negative inside."""
+    """Approximate signed distance to a cone with elliptical sections and rounded ends, negative inside."""
     px, py, pz = x - start[0], y - start[1], z - start[2]
     ax, ay, az = along[0], along[1], along[2]
     square = ax * ax + ay * ay + az * az
@@ -140,7 +143,7 @@ def _cone_distance(x, y, z, start, along, lateral, upper, width, height):
 @numba.njit(cache=True, inline="always")
 @no_type_check
 def _blended(total, new, x, y, z, root, blend, reach):
-    """Union of what is there with a new tube, rounded near the new tube's root and sharp away from it."""
+    """Union with a new tube, smooth near the tube's root and sharp away from it."""
     away = np.sqrt((x - root[0]) ** 2 + (y - root[1]) ** 2 + (z - root[2]) ** 2) / reach
     if away >= 1.0:
         return min(total, new)
@@ -151,10 +154,10 @@ def _blended(total, new, x, y, z, root, blend, reach):
 
 @numba.njit(cache=True)
 @no_type_check
-def _on_grid(field, xs, ys, zs, margin):
-    """The function on a grid, each cone evaluated only in the box where it matters."""
-    total = np.full((len(xs), len(ys), len(zs)), FAR)
-    own = np.full((len(xs), len(ys), len(zs)), FAR)
+def _evaluate_on_grid(field, xs, ys, zs, margin):
+    """The implicit function on a grid, each cone evaluated only in the box where it matters."""
+    total = np.full((len(xs), len(ys), len(zs)), OUTSIDE)
+    own = np.full((len(xs), len(ys), len(zs)), OUTSIDE)
     for tube in range(len(field.blend)):
         lo, hi = np.full(3, 1 << 30), np.full(3, -1)
         for c in range(field.first_cone[tube], field.first_cone[tube + 1]):
@@ -176,29 +179,29 @@ def _on_grid(field, xs, ys, zs, margin):
         for i in range(lo[0], hi[0]):
             for j in range(lo[1], hi[1]):
                 for k in range(lo[2], hi[2]):
-                    if own[i, j, k] < FAR:
+                    if own[i, j, k] < OUTSIDE:
                         total[i, j, k] = _blended(
                             total[i, j, k], own[i, j, k], xs[i], ys[j], zs[k],
                             field.root[tube], field.blend[tube], field.reach[tube],
                         )
-                        own[i, j, k] = FAR
+                        own[i, j, k] = OUTSIDE
     return total
 
 
 @numba.njit(cache=True)
 @no_type_check
-def at_points(field, points):
-    """The function at points, and for each point the nearest cone and where along it the point lies."""
+def evaluate(field, points):
+    """The implicit function at points, and the nearest cone of each point."""
     values, nearest = np.empty(len(points)), np.zeros(len(points), np.int64)
     for p in range(len(points)):
         x, y, z = points[p]
-        total, closest = FAR, FAR
+        total, closest = OUTSIDE, OUTSIDE
         for tube in range(len(field.blend)):
             ball = field.ball[tube]
             gap = np.sqrt((x - ball[0]) ** 2 + (y - ball[1]) ** 2 + (z - ball[2]) ** 2) - ball[3]
             if gap > max(closest, total + field.blend[tube]):
                 continue
-            own = FAR
+            own = OUTSIDE
             for c in range(field.first_cone[tube], field.first_cone[tube + 1]):
                 value = _cone_distance(
                     x, y, z, field.start[c], field.along[c], field.lateral[c], field.upper[c], field.width[c], field.height[c]
@@ -212,31 +215,31 @@ def at_points(field, points):
     return values, nearest
 
 
-def surface_of(tubes: tuple[Tube, ...], dabs: tuple[Tube, ...]) -> tuple[Surface, Field]:
-    """The closed surface around an animal's flesh, feet cut flat at the ground, fine where it is thin or painted."""
+def extract_surface(tubes: tuple[Tube, ...], decals: tuple[Tube, ...]) -> tuple[MirroredSurface, ImplicitField]:
+    """The closed surface around a creature's tubes, feet cut flat at the ground, fine where it is thin or painted."""
     low, high = _bounds(tubes)
     spacing = float(np.prod(high - low) / GRID_NODES) ** (1 / 3)
-    field = field_of(tubes, 0.9 * spacing)
-    detail = field_of(dabs, 1e-4) if dabs else None
-    vertices, faces = _zero_set(field, low, high, spacing)
-    wanted = _wanted(vertices, faces, field, detail)
-    vertices, faces = collapse_short_edges(vertices, faces, wanted)
+    field = implicit_field(tubes, 0.9 * spacing)
+    detail = implicit_field(decals, 1e-4) if decals else None
+    vertices, faces = _isosurface(field, low, high, spacing)
+    edge_length = _target_edge_lengths(vertices, faces, field, detail)
+    vertices, faces = collapse_short_edges(vertices, faces, edge_length)
     for _ in range(2):
-        wanted = _wanted(vertices, faces, field, detail)
-        vertices, faces = split_long_edges(vertices, faces, wanted)
+        edge_length = _target_edge_lengths(vertices, faces, field, detail)
+        vertices, faces = split_long_edges(vertices, faces, edge_length)
         vertices = _projected(vertices, field, vertices[:, 1] < 1e-6, np.abs(vertices[:, 2]) < 1e-9)
-    return _relaxed(_joined(vertices, faces), field), field
+    return _relaxed(_mirrored(vertices, faces), field), field
 
 
-def _zero_set(
-    field: Field, low: Float[np.ndarray, " 3"], high: Float[np.ndarray, " 3"], spacing: float
+def _isosurface(
+    field: ImplicitField, low: Float[np.ndarray, " 3"], high: Float[np.ndarray, " 3"], spacing: float
 ) -> tuple[Float[np.ndarray, "vertex 3"], Int[np.ndarray, "face 3"]]:
-    """The right half of the surface by marching cubes, open along z = 0."""
+    """The right half of the isosurface at zero by marching cubes, open along z = 0."""
     xs, ys, zs = (np.arange(lo, hi + spacing, spacing) for lo, hi in zip(low, high, strict=True))
     # The ground lies between two layers of the grid and the mirror plane on its first, where halves are welded.
     ys = ys - ys[0] + (np.floor(low[1] / spacing) + 0.5) * spacing
     zs = np.arange(len(zs)) * spacing
-    values = _on_grid(field, xs, ys, zs, 3 * spacing + float(field.blend.max()))
+    values = _evaluate_on_grid(field, xs, ys, zs, 3 * spacing + float(field.blend.max()))
     values = np.maximum(values, -ys[None, :, None])
     vertices, faces, *_ = marching_cubes(values, 0.0, spacing=(spacing,) * 3, allow_degenerate=False)
     return largest_component(vertices.astype(np.float64) + (xs[0], ys[0], 0.0), faces.astype(np.int64))
@@ -251,35 +254,37 @@ def _bounds(tubes: tuple[Tube, ...]) -> tuple[Float[np.ndarray, " 3"], Float[np.
     return low, high
 
 
-def _wanted(vertices: np.ndarray, faces: np.ndarray, field: Field, detail: Field | None) -> Float[np.ndarray, " vertex"]:
-    """How long edges may be: short on thin parts and where paint needs it, longer elsewhere if the budget demands it."""
-    _, cone = at_points(field, vertices)
+def _target_edge_lengths(
+    vertices: np.ndarray, faces: np.ndarray, field: ImplicitField, detail: ImplicitField | None
+) -> Float[np.ndarray, " vertex"]:
+    """Target edge lengths: short on thin parts and under decals, longer elsewhere if the vertex budget demands it [ℓ]."""
+    _, cone = evaluate(field, vertices)
     radius = np.minimum(field.width[cone].mean(1), field.height[cone].mean(1))
     coarse = np.clip(0.4 * radius, 0.012, max(0.03, 0.12 * float(np.percentile(radius, 90))))
     ball = np.bincount(field.tube)[field.tube[cone]] == 1
     fine = np.where(ball, 0.35 * radius, np.inf)
     if detail is not None:
-        distance, cone = at_points(detail, vertices)
+        distance, cone = evaluate(detail, vertices)
         size = 0.4 * np.minimum(detail.width[cone].mean(1), detail.height[cone].mean(1))
         fine = np.where(distance < size, np.minimum(fine, size), fine)
     for _ in range(3):
-        wanted = graded(vertices, faces, np.minimum(coarse, fine))
-        coarse = coarse * np.sqrt(max(1.0, expected_vertices(vertices, faces, wanted) / (VERTEX_BUDGET / 2)))
-    return wanted
+        edge_length = graded(vertices, faces, np.minimum(coarse, fine))
+        coarse = coarse * np.sqrt(max(1.0, expected_vertices(vertices, faces, edge_length) / (VERTEX_BUDGET / 2)))
+    return edge_length
 
 
-def _joined(half: Float[np.ndarray, "half 3"], faces: Int[np.ndarray, "half_face 3"]) -> Surface:
+def _mirrored(half: Float[np.ndarray, "half 3"], faces: Int[np.ndarray, "half_face 3"]) -> MirroredSurface:
     """Mirror the half and weld it along the plane z = 0."""
     middle = np.abs(half[:, 2]) < 1e-9
     order = np.arange(len(half))
-    twin = order.copy()
-    twin[~middle] = len(half) + np.arange((~middle).sum())
-    whole = np.concatenate((faces, twin[faces][:, ::-1]))
-    return Surface(half, whole, np.concatenate((order, order[~middle])))
+    image = order.copy()
+    image[~middle] = len(half) + np.arange((~middle).sum())
+    whole = np.concatenate((faces, image[faces][:, ::-1]))
+    return MirroredSurface(half, whole, np.concatenate((order, order[~middle])))
 
 
-def _relaxed(surface: Surface, field: Field) -> Surface:
-    """Even out the triangles: slide vertices towards their neighbours' mean, back onto the zero set, then soften creases."""
+def _relaxed(surface: MirroredSurface, field: ImplicitField) -> MirroredSurface:
+    """Even out the triangles: slide vertices towards their neighbours' mean, back onto the isosurface, then soften creases."""
     average = neighbour_average(surface.faces, len(surface.source))
     half = surface.half.copy()
     count = len(half)
@@ -287,7 +292,7 @@ def _relaxed(surface: Surface, field: Field) -> Surface:
     ground = half[:, 1] < 1e-6
 
     def smoothed(points: np.ndarray, share: float) -> np.ndarray:
-        moved = points + share * ((average @ Surface(points, surface.faces, surface.source).vertices)[:count] - points)
+        moved = points + share * ((average @ MirroredSurface(points, surface.faces, surface.source).vertices)[:count] - points)
         moved[middle, 2] = 0.0
         moved[ground, 1] = 0.0
         return moved
@@ -299,14 +304,14 @@ def _relaxed(surface: Surface, field: Field) -> Surface:
         half = smoothed(half, share)
     half[:, 1] = np.maximum(half[:, 1], 0.0)
     half[~middle, 2] = np.maximum(half[~middle, 2], 1e-4)
-    return Surface(half, surface.faces, surface.source)
+    return MirroredSurface(half, surface.faces, surface.source)
 
 
-def _projected(points: np.ndarray, field: Field, ground: np.ndarray, middle: np.ndarray) -> np.ndarray:
-    """One Newton step onto the zero set; the flat soles stay where they are."""
+def _projected(points: np.ndarray, field: ImplicitField, ground: np.ndarray, middle: np.ndarray) -> np.ndarray:
+    """One Newton step onto the isosurface; the flat soles stay where they are."""
     step = 1e-4
-    value, _ = at_points(field, points)
-    slope = np.stack([(at_points(field, points + step * axis)[0] - value) / step for axis in np.eye(3)], -1)
+    value, _ = evaluate(field, points)
+    slope = np.stack([(evaluate(field, points + step * axis)[0] - value) / step for axis in np.eye(3)], -1)
     slope[middle, 2] = 0.0
     move = -value[:, None] * slope / np.maximum((slope**2).sum(1, keepdims=True), 0.25)
     move *= np.minimum(1.0, 0.02 / np.maximum(np.linalg.norm(move, axis=1, keepdims=True), 1e-12))
