@@ -29,9 +29,9 @@ from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
 from akd.files.video import write_picture
 from akd.motion import Motion
-from akd.physics.aims import Aims, missed
 from akd.physics.search import Search
-from akd.physics.settings import Clip
+from akd.physics.settings import ClipMode
+from akd.physics.tolerances import Tolerances, exceeded
 from akd.physics.track import TrackResult, track
 from akd.physics.track_settings import RECIPES, TrackSettings
 from akd.pipeline.track import sheet
@@ -48,7 +48,7 @@ ARTISTS = (
     ("q_knight/KnightCharacter.glb", "HumanArmature|Run"),
 )  # fmt: skip
 SPOILT = (("dog", "walk"), ("human", "walk"), ("spider", "walk"), ("ostrich", "walk"), ("horse", "trot"))
-WHOLE = TrackSettings(window_iterations=0, follow_iterations=0, polish=1.0, crutch=False)
+WHOLE = TrackSettings(window_iterations=0, follow_iterations=0, whole_rate_share=1.0, assist=False)
 """Gradients of the whole clip from the start, as in the paper."""
 RATES = (0.005, 0.02)
 """Learning rates that each way of clipping may choose from."""
@@ -150,9 +150,9 @@ def _short(value: float | None) -> str:
 
 
 def misses(result: TrackResult, seconds: float) -> tuple[str, ...]:
-    """The aims that a result does not reach."""
-    shares = Aims().shares(result.tracking_error, result.upright_impulse, result.target_metrics, result.metrics)
-    return missed(shares | {"time": seconds / (SECONDS * max(1, result.motion.frame_count / 49))})
+    """The tolerances that a result does not reach."""
+    ratios = Tolerances().ratios(result.tracking_error, result.upright_impulse, result.target_metrics, result.metrics)
+    return exceeded(ratios | {"time": seconds / (SECONDS * max(1, result.motion.frame_count / 49))})
 
 
 def fingerprint(recipe: str) -> str:
@@ -183,7 +183,7 @@ def table(study: Study) -> None:
             study.strips.mkdir(parents=True, exist_ok=True)
             write_picture(study.strips / f"{name.replace(' ', '-')}.png", sheet(rig, result))
     print("\n".join((f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|", *map(str, rows.values()))))
-    print(f"{sum(not row.misses for row in rows.values())} of {len(rows)} clips reach all aims: {AIMS}. Code {code}.")
+    print(f"{sum(not row.misses for row in rows.values())} of {len(rows)} clips reach all tolerances: {AIMS}. Code {code}.")
 
 
 def ablation(study: Study, path: Path) -> None:
@@ -208,7 +208,7 @@ def ablation(study: Study, path: Path) -> None:
     figure.savefig(path, dpi=110)
 
 
-def _losses(rig: Rig, body: Articulation, target: Target, mode: Clip, rate: float, iterations: int) -> np.ndarray:
+def _losses(rig: Rig, body: Articulation, target: Target, mode: ClipMode, rate: float, iterations: int) -> np.ndarray:
     """The best loss so far after every iteration; it stays where it is once gradients are not finite."""
     settings = replace(WHOLE, rate=rate, physics=replace(WHOLE.physics, clip_mode=mode))
     search = Search(body, rig, target, settings)

@@ -89,7 +89,7 @@ def test_gravity_and_constants_follow_the_size() -> None:
     # the same motion, ten times as fast: forces per mass ×100, speeds ×10, steps ÷10
     assert fast.stiffness / slow.stiffness == pytest.approx(100)
     assert fast.damping / slow.damping == pytest.approx(10)
-    assert fast.creep / slow.creep == pytest.approx(10)
+    assert fast.stiction_speed / slow.stiction_speed == pytest.approx(10)
     assert suitable_substeps(small, 300.0) == suitable_substeps(large, 30.0)
 
 

@@ -1,4 +1,4 @@
-"""The kernel equals its twin, forward and backward; its gradients equal finite differences; batches equal loops."""
+"""The kernel equals its reference, forward and backward; its gradients equal finite differences; batches equal loops."""
 
 import numpy as np
 import pytest
@@ -7,14 +7,14 @@ import torch
 from akd.character.articulation import Articulation, articulation_of
 from akd.creatures.build import creature
 from akd.errors import AkdError
-from akd.physics import reference as twin
+from akd.physics import reference
 from akd.physics.settings import PhysicsSettings, constants
 from akd.physics.simulate import between_frames, simulate
 from akd.physics.state import State
 from sample_bodies import chain_body, moving_state
 from sample_rigs import box_rig
 
-UNCLIPPED = PhysicsSettings(substeps=5, chunk=4, clip_mode="none", upright=0.3)
+UNCLIPPED = PhysicsSettings(substeps=5, chunk=4, clip_mode="none", assist_stiffness=0.3)
 FPS = 100.0
 
 
@@ -53,9 +53,9 @@ def weighted_end(parts, seed: int = 5) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("name", list(BODIES))
-def test_kernel_equals_twin_forward_and_backward(name: str) -> None:
+def test_kernel_equals_reference_forward_and_backward(name: str) -> None:
     body = BODIES[name]
-    start, controls = problem(body, frames=2)  # two chunks; the twin is slow
+    start, controls = problem(body, frames=2)  # two chunks; the reference is slow
     results = []
     for fused in (True, False):
         leaves = [part.clone().requires_grad_() for part in (*start, controls)]
@@ -63,7 +63,7 @@ def test_kernel_equals_twin_forward_and_backward(name: str) -> None:
         if fused:
             end = simulate(body, state, leaves[6], UNCLIPPED, FPS).states[-1]
         else:
-            end = twin.simulate(body, state, between_frames(leaves[6], 5), constants(body, UNCLIPPED, FPS))[-1]
+            end = reference.simulate(body, state, between_frames(leaves[6], 5), constants(body, UNCLIPPED, FPS))[-1]
         weighted_end(end).backward()
         results.append((list(end), [leaf.grad for leaf in leaves]))
     for mine, theirs in zip(results[0][0], results[1][0], strict=True):
@@ -126,7 +126,7 @@ def test_clipping_bounds_what_flows_back_and_leaves_small_gradients_alone() -> N
 
     def gradient(mode: str, clip: float, size: float = 1.0) -> torch.Tensor:
         leaf = controls.clone().requires_grad_()
-        settings = PhysicsSettings(substeps=5, chunk=4, clip_mode=mode, clip=clip, upright=0.3)  # type: ignore[arg-type]
+        settings = PhysicsSettings(substeps=5, chunk=4, clip_mode=mode, clip_norm=clip, assist_stiffness=0.3)  # type: ignore[arg-type]
         (size * weighted_end(simulate(body, start, leaf, settings, FPS).states[-1])).backward()
         return leaf.grad
 

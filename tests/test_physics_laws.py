@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from akd.physics.measures import ground_forces, joint_torques, support_torques
+from akd.physics.measures import assist_torques, ground_forces, joint_torques
 from akd.physics.settings import PhysicsSettings
 from akd.physics.simulate import simulate
 from akd.physics.state import State
@@ -114,13 +114,13 @@ def test_the_virtual_torque_rights_a_tilted_body_and_is_reported() -> None:
     body = chain_body(2, gravity=9.81)
     start = moving_state(body, height=5.0, speed=0.0, bend=0.0)
     start.spin[0] = torch.tensor([6.0, 0.0, 3.0], dtype=torch.float64)
-    settings = PhysicsSettings(substeps=10, upright=2.0, upright_damping=1.0)
+    settings = PhysicsSettings(substeps=10, assist_stiffness=2.0, assist_damping=1.0)
     rollout = run(body, start, settings, seconds=2.0)
     tilt = 2 * rollout.frames.rotation[:, 0, (1, 3)].norm(dim=-1)
     assert tilt.max() > 0.01
     assert tilt[-1] < 0.2 * tilt.max()
-    assert support_torques(rollout).norm(dim=-1).max() > 0
-    assert support_torques(run(body, start)).abs().max() == 0
+    assert assist_torques(rollout).norm(dim=-1).max() > 0
+    assert assist_torques(run(body, start)).abs().max() == 0
 
 
 def test_mujoco_swings_a_chain_alike() -> None:

@@ -23,12 +23,12 @@ from akd.physics import track_settings
 from akd.physics.objective import Objective, Weights
 from akd.physics.search import Search, moving_states, window_frames
 from akd.physics.settings import PhysicsSettings
-from akd.physics.track import TrackResult, going_on, track
+from akd.physics.track import TrackResult, extended_loop, track
 from akd.physics.track_settings import PAPER, TrackSettings
 from akd.rig import Rig
 from akd.skeleton import Pose, forward_kinematics
 
-QUICK = TrackSettings(window_iterations=8, whole_iterations=3, crutch=False, attempts=1)
+QUICK = TrackSettings(window_iterations=8, whole_iterations=3, assist=False, attempts=1)
 
 
 @pytest.fixture(scope="module")
@@ -78,14 +78,14 @@ def test_a_loop_is_followed_into_its_next_round():
     """Joints and stances go on as they began, one round of travel further, and no angle jumps."""
     rig = creature("dog", 0)
     target = prepare(rig, gait_motion(rig, "walk"))
-    longer, last = going_on(rig, target, 5), target.motion.frame_count - 1
+    longer, last = extended_loop(rig, target, 5), target.motion.frame_count - 1
     joints, once = (forward_kinematics(rig.skeleton, each.motion.pose).position for each in (longer, target))
     assert torch.allclose(joints[: last + 1], once, atol=1e-4)
     assert torch.allclose(joints[last + 1 :], once[1:6] + (once[last] - once[0]).mean(0), atol=1e-4)
     assert np.array_equal(longer.stance[last + 1 :], target.stance[1:6])
     steps = longer.motion.pose.angles.diff(dim=0).abs()
     assert steps[last:].max() <= steps[:last].max() + 1e-6
-    assert going_on(rig, replace(target, loops=False), 5).motion is target.motion
+    assert extended_loop(rig, replace(target, loops=False), 5).motion is target.motion
 
 
 def test_of_a_loop_the_clip_itself_is_kept():
@@ -156,14 +156,14 @@ def test_torques_are_those_of_the_controllers(tracked):
 
 def test_without_the_virtual_torque_there_is_no_impulse_and_with_it_there_is(dog, tracked):
     assert tracked.upright_impulse == 0
-    helped = track(*dog, replace(QUICK, window_iterations=0, follow_iterations=0, physics=PhysicsSettings(upright=1.0)))
+    helped = track(*dog, replace(QUICK, window_iterations=0, follow_iterations=0, physics=PhysicsSettings(assist_stiffness=1.0)))
     assert helped.upright_impulse > 0
 
 
-def test_a_body_that_falls_is_given_a_crutch(dog, monkeypatch):
+def test_a_body_that_falls_is_given_an_assist_torque(dog, monkeypatch):
     monkeypatch.setattr(tracking, "FAILED", 1e-6)
-    result = track(*dog, replace(QUICK, window_iterations=0, follow_iterations=1, whole_iterations=1, crutch=True))
-    assert result.physics.upright == tracking.CRUTCH
+    result = track(*dog, replace(QUICK, window_iterations=0, follow_iterations=1, whole_iterations=1, assist=True))
+    assert result.physics.assist_stiffness == tracking.ASSIST_STIFFNESS
     assert any("upright" in note for note in result.notes)
 
 
@@ -175,7 +175,7 @@ def test_the_papers_way_controls_every_substep(dog):
     assert result.controls.shape == (4 * 20, result.body.link_count, 3)
     assert PAPER.whole_iterations == 200
     assert PAPER.target == TargetSettings(lock=False)
-    assert PAPER.smooth == 0.2
+    assert PAPER.smoothness_weight == 0.2
 
 
 def test_small_bodies_are_controlled_more_often_than_they_are_filmed():
@@ -192,7 +192,7 @@ def test_small_bodies_are_controlled_more_often_than_they_are_filmed():
 def test_progress_is_told(dog):
     seen = []
     quick = replace(QUICK, window_iterations=2, follow_iterations=0, whole_iterations=1)
-    track(*dog, quick, watch=lambda steps, count: (seen.append(step) or step for step in steps))
+    track(*dog, quick, progress=lambda steps, count: (seen.append(step) or step for step in steps))
     assert seen == list(range(3))
 
 

@@ -20,7 +20,7 @@ from akd.physics.track_settings import TrackSettings
 from akd.rig import Rig
 
 pytest.importorskip("mujoco")
-QUICK = TrackSettings(window_iterations=10, whole_iterations=1, crutch=False, attempts=1)
+QUICK = TrackSettings(window_iterations=10, whole_iterations=1, assist=False, attempts=1)
 FRAMES = 31
 
 

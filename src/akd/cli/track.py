@@ -47,7 +47,7 @@ def track(
         clip: One clip of a rigged file, FILE#CLIP; a run's folder; or a motion.npz beside its rig.glb.
         out: The folder to write to; by default named after the clip, under runs/.
         recipe: default holds feet and looks ahead; paper optimises the whole clip with controls at every substep.
-        upright: A virtual torque that keeps the body upright: never, always, or (auto) only if it falls without.
+        upright: An assist torque that keeps the body upright: never, always, or (auto) only if it falls without.
         substeps: Steps of the simulation per frame; more are slower and stiffer.
         fps: Frames per second at which a file's clip is sampled.
         film: Also make the pictures; --no-film is quicker.
@@ -60,7 +60,7 @@ def track(
     folder = out or Path("runs") / f"{name}-tracked"
     if folder.exists() and not force:
         raise AkdError(f"{folder} exists already: choose another name with --out, or add --force to write into it.")
-    result = simulate(rig, motion, _settings(recipe, upright, substeps), from_file=from_file, watch=_tracking(as_json))
+    result = simulate(rig, motion, _settings(recipe, upright, substeps), from_file=from_file, progress=_tracking(as_json))
     paths = write_result(rig, result, folder, name="tracked", film=film, force=force, watch=_filming(as_json))
     if as_json:
         print_json(numbers(result))
@@ -96,14 +96,14 @@ def _motion(text: str, fps: float, forward: str | None, height: float | None) ->
 def _settings(recipe: str, upright: str, substeps: int | None) -> "TrackSettings":
     from dataclasses import replace
 
-    from akd.physics.track import CRUTCH
+    from akd.physics.track import ASSIST_STIFFNESS
     from akd.physics.track_settings import RECIPES
 
     settings = RECIPES[recipe]
     physics = settings.physics if substeps is None else replace(settings.physics, substeps=substeps)
     if upright != "auto":
-        physics = replace(physics, upright=CRUTCH if upright == "on" else 0.0)
-    return replace(settings, physics=physics, crutch=settings.crutch and upright == "auto")
+        physics = replace(physics, assist_stiffness=ASSIST_STIFFNESS if upright == "on" else 0.0)
+    return replace(settings, physics=physics, assist=settings.assist and upright == "auto")
 
 
 def _table(name: str, rows: list[tuple[str, str, str, str]], result: "TrackResult"):

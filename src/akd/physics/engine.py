@@ -1,7 +1,7 @@
 """Launches of the kernel, forward and backward, on torch's own memory: nothing is copied.
 
-A trajectory is one tensor, state × sample × numbers of a state, the six parts of ``State`` side by side: so what is
-clipped and checked between chunks is one row of it. The scratch memory holds one chunk of steps and is kept for the next
+Packed states are one tensor, state × sample × numbers of a state, the six parts of ``State`` side by side: so what is
+clipped and checked between chunks is one row of it. The scratch memory holds one chunk of steps and is reused by the next
 simulation of the same body.
 """
 
@@ -20,64 +20,66 @@ from akd.physics import kernel
 from akd.physics.settings import Constants
 from akd.physics.state import State
 
-Trajectory = Float[Tensor, "state sample number"]
+PackedStates = Float[Tensor, "state sample number"]
 PARTS = ("position", "rotation", "angles", "velocity", "spin", "rates")
-START, COUNT = 6, 7
-"""Places of the first step and the number of steps among the kernel's arguments."""
+START_ARGUMENT, COUNT_ARGUMENT = 6, 7
+"""Positions of the first step and of the number of steps among the kernel's arguments."""
 _engines: WeakKeyDictionary[Articulation, dict[tuple, "Engine"]] = WeakKeyDictionary()
 
 
 def engine_for(body: Articulation, constants: Constants, chunk: int, targets: Float[Tensor, "step sample link 3"]) -> "Engine":
-    """The engine that suits these targets' device and number of samples."""
+    """The cached engine for these targets' device and number of samples."""
     key = (constants, chunk, targets.device, targets.shape[1])
-    known = _engines.setdefault(body, {})
-    if key not in known:
-        known[key] = Engine(body, constants, chunk, targets)
-    return known[key]
+    engines = _engines.setdefault(body, {})
+    if key not in engines:
+        engines[key] = Engine(body, constants, chunk, targets)
+    return engines[key]
 
 
 class Engine:
     """One body's kernel for a number of samples side by side, with its scratch memory."""
 
-    def __init__(self, body: Articulation, constants: Constants, chunk: int, like: Float[Tensor, "step sample link 3"]) -> None:
-        self.device = wp.device_from_torch(like.device)
-        self.sample_count, self.link_count, self.chunk = like.shape[1], body.link_count, chunk
+    def __init__(
+        self, body: Articulation, constants: Constants, chunk: int, targets: Float[Tensor, "step sample link 3"]
+    ) -> None:
+        self.device = wp.device_from_torch(targets.device)
+        self.sample_count, self.link_count, self.chunk = targets.shape[1], body.link_count, chunk
         self.model = _model(body, self.device)
         self.world = kernel.World()
         for name, value in constants._asdict().items():
             setattr(self.world, name, value)
-        kinds = {name: var.type.dtype for name, var in kernel.Work.vars.items()}  # type: ignore[attr-defined]
-        rows = chunk * self.sample_count * (self.link_count + 1)  # one more link, for none: it stays zero
-        self.scratch, self.d_scratch = like.new_zeros(2, rows * sum(kind._length_ for kind in kinds.values()))
+        types = {name: var.type.dtype for name, var in kernel.Work.vars.items()}  # type: ignore[attr-defined]
+        rows = chunk * self.sample_count * (self.link_count + 1)  # one more link stands for "none" and stays zero
+        self.scratch, self.d_scratch = targets.new_zeros(2, rows * sum(dtype._length_ for dtype in types.values()))
         self.work = kernel.Work()
-        sizes = [rows * kind._length_ for kind in kinds.values()]
+        sizes = [rows * dtype._length_ for dtype in types.values()]
         memory = zip(self.scratch.split(sizes), self.d_scratch.split(sizes), strict=True)
-        for (name, kind), (cells, d_cells) in zip(kinds.items(), memory, strict=True):
-            shape = (chunk, self.sample_count, self.link_count + 1, *kind._shape_)
-            setattr(self.work, name, _array(cells.view(shape), kind, d_cells.view(shape)))
+        for (name, dtype), (values, d_values) in zip(types.items(), memory, strict=True):
+            shape = (chunk, self.sample_count, self.link_count + 1, *dtype._shape_)
+            setattr(self.work, name, _array(values.view(shape), dtype, d_values.view(shape)))
 
-    def forward(self, up: Float[Tensor, "sample 3"], at: Trajectory, targets: Float[Tensor, "step sample link 3"]) -> None:
-        """Fill a trajectory whose first row is given."""
-        command = self._command(self._inputs(up, at, targets))
+    def forward(self, up: Float[Tensor, "sample 3"], states: PackedStates, targets: Float[Tensor, "step sample link 3"]) -> None:
+        """Fill packed states whose first row is given."""
+        command = self._command(self._inputs(up, states, targets))
         for start, count in self._chunks(len(targets)):
             _launch(command, start, count)
 
     def backward(
-        self, up: Float[Tensor, "sample 3"], at: Trajectory, targets: Float[Tensor, "step sample link 3"],
-        d_at: Trajectory, d_targets: Float[Tensor, "step sample link 3"], between_chunks: Callable[[int], None],
+        self, up: Float[Tensor, "sample 3"], states: PackedStates, targets: Float[Tensor, "step sample link 3"],
+        d_states: PackedStates, d_targets: Float[Tensor, "step sample link 3"], between_chunks: Callable[[int], None],
     ) -> None:  # fmt: skip
-        """Send ``d_at`` back in time and into ``d_targets``; ``between_chunks(step)`` is called when it has reached a step.
+        """Propagate ``d_states`` back in time and into ``d_targets``; calls ``between_chunks(step)`` at the start of every chunk.
 
-        Afterwards only row 0 of ``d_at`` is a gradient: the others have been passed on.
+        Afterwards only row 0 of ``d_states`` is a gradient: the others have been passed on.
         """
-        inputs = self._inputs(up, at, targets, d_at, d_targets)
+        inputs = self._inputs(up, states, targets, d_states, d_targets)
         # Warp looks for the gradients of a struct's arrays in the arrays, and for those of an array here.
-        adjoint = [kernel.Model(), kernel.World(), None, kernel.Trajectory(), inputs[4].grad, kernel.Work()]
-        again, back = self._command(inputs), self._command(inputs, adjoint)
+        adjoint = [kernel.Model(), kernel.World(), None, kernel.States(), inputs[4].grad, kernel.Work()]
+        replay, adjoint_launch = self._command(inputs), self._command(inputs, adjoint)
         for start, count in reversed(self._chunks(len(targets))):
-            _launch(again, start, count)  # the scratch memory holds this chunk once more
+            _launch(replay, start, count)  # the scratch memory holds this chunk once more
             self.d_scratch.zero_()
-            _launch(back, start, count)
+            _launch(adjoint_launch, start, count)
             between_chunks(start)
 
     def _chunks(self, step_count: int) -> list[tuple[int, int]]:
@@ -92,15 +94,16 @@ class Engine:
         )  # fmt: skip
 
     def _inputs(
-        self, up: Tensor, at: Trajectory, targets: Tensor, d_at: Trajectory | None = None, d_targets: Tensor | None = None
-    ) -> list:
+        self, up: Tensor, states: PackedStates, targets: Tensor, d_states: PackedStates | None = None,
+        d_targets: Tensor | None = None,
+    ) -> list:  # fmt: skip
         """The kernel's arguments up to the counts."""
-        trajectory = kernel.Trajectory()
-        parts = unpack(at, self.link_count)
-        d_parts = [None] * len(PARTS) if d_at is None else list(unpack(d_at, self.link_count))
+        state_arrays = kernel.States()
+        parts = unpack(states, self.link_count)
+        d_parts = [None] * len(PARTS) if d_states is None else list(unpack(d_states, self.link_count))
         for name, part, d_part in zip(PARTS, parts, d_parts, strict=True):
-            setattr(trajectory, name, _array(part, kernel.quat if name == "rotation" else kernel.vec, d_part))
-        return [self.model, self.world, _array(up, kernel.vec), trajectory, _array(targets, kernel.vec, d_targets), self.work]
+            setattr(state_arrays, name, _array(part, kernel.quat if name == "rotation" else kernel.vec, d_part))
+        return [self.model, self.world, _array(up, kernel.vec), state_arrays, _array(targets, kernel.vec, d_targets), self.work]
 
 
 def pack(state: State) -> Float[Tensor, "*batch number"]:
@@ -116,23 +119,23 @@ def unpack(numbers: Float[Tensor, "*batch number"], link_count: int) -> State:
 
 
 def _launch(command: wp.Launch, start: int, count: int) -> None:
-    command.set_param_at_index_from_ctype(START, start)
-    command.set_param_at_index_from_ctype(COUNT, count)
+    command.set_param_at_index_from_ctype(START_ARGUMENT, start)
+    command.set_param_at_index_from_ctype(COUNT_ARGUMENT, count)
     command.launch()
 
 
-def _array(values: Tensor, kind: type, gradient: Tensor | None = None) -> Any:
+def _array(values: Tensor, dtype: type, gradient: Tensor | None = None) -> Any:
     """A tensor's own memory as an array of vectors or matrices, with the memory for its gradient."""
     if gradient is None:
-        return wp.from_torch(values, kind, requires_grad=False)
-    return wp.from_torch(values, kind, requires_grad=True, grad=wp.from_torch(gradient, kind, requires_grad=False))
+        return wp.from_torch(values, dtype, requires_grad=False)
+    return wp.from_torch(values, dtype, requires_grad=True, grad=wp.from_torch(gradient, dtype, requires_grad=False))
 
 
 def _model(body: Articulation, device: Any) -> Any:
     """A body's arrays on a device."""
-    first_child, next_sibling = _family(body.parents)
-    reach = np.zeros(body.link_count)
-    np.maximum.at(reach, body.point_link, np.linalg.norm(body.points, axis=1))
+    first_child, next_sibling = _tree(body.parents)
+    contact_radius = np.zeros(body.link_count)
+    np.maximum.at(contact_radius, body.point_link, np.linalg.norm(body.points, axis=1))
     com = body.com
     steiner = (com**2).sum(1)[:, None, None] * np.eye(3) - com[:, :, None] * com[:, None, :]
     point_start = np.searchsorted(body.point_link, np.arange(body.link_count + 1))
@@ -141,16 +144,16 @@ def _model(body: Articulation, device: Any) -> Any:
         "offsets": (body.offsets, kernel.vec), "frames": (body.frames, kernel.mat),
         "mass": (body.mass, kernel.real), "com": (com, kernel.vec),
         "inertia": (body.inertia + body.mass[:, None, None] * steiner, kernel.mat),
-        "points": (body.points, kernel.vec), "point_start": (point_start, int), "reach": (reach, kernel.real),
+        "points": (body.points, kernel.vec), "point_start": (point_start, int), "contact_radius": (contact_radius, kernel.real),
     }  # fmt: skip
     model = kernel.Model()
-    for name, (values, kind) in arrays.items():
-        setattr(model, name, wp.array(values.astype(np.int32) if kind is int else values, dtype=kind, device=device))
+    for name, (values, dtype) in arrays.items():
+        setattr(model, name, wp.array(values.astype(np.int32) if dtype is int else values, dtype=dtype, device=device))
     model.anchored = int(body.anchored)
     return model
 
 
-def _family(parents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _tree(parents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """First child and next sibling of each link, the link after the last where there is none; siblings come later."""
     none = len(parents)
     first_child, next_sibling = np.full(none, none), np.full(none, none)

@@ -1,16 +1,16 @@
 """The simulation as one Warp kernel: a launch runs many steps of whole articulations, on CPU and CUDA from one source.
 
-The equations and their names are those of ``twin``. What is different is for Warp's adjoint's sake:
+The equations and their names are those of ``reference``, its readable implementation. What differs is for Warp's adjoint:
 - Everything a step computes goes into arrays indexed by step and link, and every cell is written once. A parent collects
   its children by a running sum over siblings (``first_child``, ``next_sibling``) instead of accumulating in place; where
   there is none, these point at one more column of the arrays, which stays zero.
 - What a loop sums up is not known to the adjoint of the lines after it, and a variable that is changed in place (``+=``)
-  must not have been used before. So ``touch`` sums and stores, and does nothing else.
+  must not have been used before. So ``link_dynamics`` sums and stores, and does nothing else.
 - The passes over the links are functions whose replay does nothing: the arrays still hold what the forward launch
   wrote, so a backward launch need not compute the step again before differentiating it.
 
-All of it is in double precision: a foot pressed to the ground is thousands of times stiffer than it is heavy, and what its
-shin feels of that is a small difference. Single precision saves a sixth of the time and comes apart on spiders.
+All of it is in double precision: a contact is thousands of times stiffer than a foot is heavy, and the force that reaches the
+shin is a small difference of large ones. Single precision saves a sixth of the time and diverges on spiders.
 """
 
 # mypy: ignore-errors
@@ -21,7 +21,7 @@ import warp as wp
 
 
 def _start_warp() -> None:
-    """Only the command line prints, and Warp would say, from C, that this machine has no CUDA."""
+    """Initialise Warp silently: it reports from C that a machine has no CUDA, and only the command line may print."""
     wp.config.log_level = wp.LOG_ERROR
     stderr = os.dup(2)
     try:
@@ -43,7 +43,7 @@ mat = wp.mat33d
 
 @wp.struct
 class Model:
-    """A body, see ``body.Body``, but with inertias about the joints."""
+    """A body, see ``Articulation``, but with inertias about the joints."""
 
     parents: wp.array(dtype=int)
     first_child: wp.array(dtype=int)
@@ -55,7 +55,7 @@ class Model:
     inertia: wp.array(dtype=mat)
     points: wp.array(dtype=vec)
     point_start: wp.array(dtype=int)
-    reach: wp.array(dtype=real)
+    contact_radius: wp.array(dtype=real)
     anchored: int
 
 
@@ -66,17 +66,17 @@ class World:
     step: real
     stiffness: real
     damping: real
-    ground_stiffness: real
-    ground_damping: real
+    contact_stiffness: real
+    contact_damping: real
     friction: real
-    creep: real
-    upright: real
-    upright_damping: real
+    stiction_speed: real
+    assist_stiffness: real
+    assist_damping: real
     gravity: real
 
 
 @wp.struct
-class Trajectory:
+class States:
     """Coordinates and velocities before and after every step, see ``state.State``."""
 
     position: wp.array2d(dtype=vec)
@@ -89,34 +89,38 @@ class Trajectory:
 
 @wp.struct
 class Work:
-    """What the passes of a step leave for each other, step × sample × link."""
+    """Intermediate results of a step's passes, step × sample × link.
+
+    ``link_*`` are the terms of ``reference.Dynamics`` of a link alone, ``J H M n f`` those of the link and all below it,
+    ``passed_*`` what reaches its parent, summed with its later siblings.
+    """
 
     rotation: wp.array3d(dtype=mat)
     axes: wp.array3d(dtype=mat)
     position: wp.array3d(dtype=vec)
-    arm: wp.array3d(dtype=vec)
+    lever: wp.array3d(dtype=vec)
     velocity: wp.array3d(dtype=vec)
     spin: wp.array3d(dtype=vec)
-    drift: wp.array3d(dtype=vec)
+    bias: wp.array3d(dtype=vec)
     J: wp.array3d(dtype=mat)
     H: wp.array3d(dtype=mat)
     M: wp.array3d(dtype=mat)
     n: wp.array3d(dtype=vec)
     f: wp.array3d(dtype=vec)
-    own_J: wp.array3d(dtype=mat)
-    own_H: wp.array3d(dtype=mat)
-    own_M: wp.array3d(dtype=mat)
-    own_n: wp.array3d(dtype=vec)
-    own_f: wp.array3d(dtype=vec)
+    link_J: wp.array3d(dtype=mat)
+    link_H: wp.array3d(dtype=mat)
+    link_M: wp.array3d(dtype=mat)
+    link_n: wp.array3d(dtype=vec)
+    link_f: wp.array3d(dtype=vec)
     inverse: wp.array3d(dtype=mat)
     torque: wp.array3d(dtype=vec)
-    felt_J: wp.array3d(dtype=mat)
-    felt_H: wp.array3d(dtype=mat)
-    felt_M: wp.array3d(dtype=mat)
-    felt_n: wp.array3d(dtype=vec)
-    felt_f: wp.array3d(dtype=vec)
-    turning: wp.array3d(dtype=vec)
-    moving: wp.array3d(dtype=vec)
+    passed_J: wp.array3d(dtype=mat)
+    passed_H: wp.array3d(dtype=mat)
+    passed_M: wp.array3d(dtype=mat)
+    passed_n: wp.array3d(dtype=vec)
+    passed_f: wp.array3d(dtype=vec)
+    angular_accel: wp.array3d(dtype=vec)
+    linear_accel: wp.array3d(dtype=vec)
 
 
 @wp.func
@@ -131,50 +135,50 @@ def matrix_of(q: quat):
 
 
 @wp.func
-def place(model: Model, at: Trajectory, work: Work, s: int, k: int, b: int, i: int):
-    """Twin: ``kinematics``. s counts all steps, k those of this launch."""
+def link_kinematics(model: Model, states: States, work: Work, s: int, k: int, b: int, i: int):
+    """One link of ``reference.kinematics``. s counts all steps, k those of this launch."""
     if i == 0:
-        work.rotation[k, b, i] = matrix_of(at.rotation[s, b] / wp.length(at.rotation[s, b]))
-        work.position[k, b, i] = at.position[s, b]
-        work.velocity[k, b, i] = at.velocity[s, b]
-        work.spin[k, b, i] = at.spin[s, b]
+        work.rotation[k, b, i] = matrix_of(states.rotation[s, b] / wp.length(states.rotation[s, b]))
+        work.position[k, b, i] = states.position[s, b]
+        work.velocity[k, b, i] = states.velocity[s, b]
+        work.spin[k, b, i] = states.spin[s, b]
     else:
         parent = model.parents[i]
-        turned = work.rotation[k, b, parent] * model.frames[i]
+        oriented = work.rotation[k, b, parent] * model.frames[i]
         spin = work.spin[k, b, parent]
-        angles = at.angles[s, b, i]
-        rates = at.rates[s, b, i]
+        angles = states.angles[s, b, i]
+        rates = states.rates[s, b, i]
         sa, sb, sc = wp.sin(angles[0]), wp.sin(angles[1]), wp.sin(angles[2])
         ca, cb, cc = wp.cos(angles[0]), wp.cos(angles[1]), wp.cos(angles[2])
         one, zero = real(1.0), real(0.0)
-        axes = turned * mat(one, zero, sb, zero, ca, -sa * cb, zero, sa, ca * cb)
-        turn = mat(
+        axes = oriented * mat(one, zero, sb, zero, ca, -sa * cb, zero, sa, ca * cb)
+        joint_rotation = mat(
             cb * cc, -cb * sc, sb,
             ca * sc + sa * sb * cc, ca * cc - sa * sb * sc, -sa * cb,
             sa * sc - ca * sb * cc, sa * cc + ca * sb * sc, ca * cb,
         )  # fmt: skip
-        arm = work.rotation[k, b, parent] * model.offsets[i]
+        lever = work.rotation[k, b, parent] * model.offsets[i]
         first = axes * vec(rates[0], zero, zero)
         second = axes * vec(zero, rates[1], zero)
         third = axes * vec(zero, zero, rates[2])
         relative = first + second + third
-        work.rotation[k, b, i] = turned * turn * wp.transpose(model.frames[i])
+        work.rotation[k, b, i] = oriented * joint_rotation * wp.transpose(model.frames[i])
         work.axes[k, b, i] = axes
-        work.arm[k, b, i] = arm
-        work.position[k, b, i] = work.position[k, b, parent] + arm
-        work.velocity[k, b, i] = work.velocity[k, b, parent] + wp.cross(spin, arm)
+        work.lever[k, b, i] = lever
+        work.position[k, b, i] = work.position[k, b, parent] + lever
+        work.velocity[k, b, i] = work.velocity[k, b, parent] + wp.cross(spin, lever)
         work.spin[k, b, i] = spin + relative
-        work.drift[k, b, i] = wp.cross(spin, relative) + wp.cross(first, second) + wp.cross(first + second, third)
+        work.bias[k, b, i] = wp.cross(spin, relative) + wp.cross(first, second) + wp.cross(first + second, third)
 
 
 @wp.func
-def touch(model: Model, world: World, work: Work, k: int, b: int, i: int):
-    """Twin: ``_rigid``, ``_touching``."""
+def link_dynamics(model: Model, world: World, work: Work, k: int, b: int, i: int):
+    """``reference._link_dynamics`` and ``_contact_dynamics``."""
     rotation = work.rotation[k, b, i]
     position = work.position[k, b, i]
     velocity = work.velocity[k, b, i]
     spin = work.spin[k, b, i]
-    reach = model.reach[i]
+    radius = model.contact_radius[i]
     zero = real(0.0)
     J, H, M = mat(), mat(), mat()
     n, f = vec(), vec()
@@ -183,43 +187,45 @@ def touch(model: Model, world: World, work: Work, k: int, b: int, i: int):
     inertia = rotation * model.inertia[i] * wp.transpose(rotation)
     weight = mass * (wp.cross(spin, wp.cross(spin, com)) + vec(zero, world.gravity, zero))
     moment = wp.cross(spin, inertia * spin) + wp.cross(com, vec(zero, mass * world.gravity, zero))
-    if position[1] < reach + world.step * (wp.length(velocity) + wp.length(spin) * reach):
+    if position[1] < radius + world.step * (wp.length(velocity) + wp.length(spin) * radius):
         for p in range(model.point_start[i], model.point_start[i + 1]):
-            arm = rotation * model.points[p]
-            speed = velocity + wp.cross(spin, arm)
-            depth = -position[1] - arm[1] - world.step * speed[1]
-            eager = real(1.0) - world.ground_damping * speed[1]
-            if depth > zero and eager > zero:
-                normal = world.ground_stiffness * depth * eager
-                give = world.step * world.ground_stiffness * (world.step * eager + world.ground_damping * depth)
-                along = speed[0] * speed[0] + speed[2] * speed[2]
-                drag = world.friction * normal / wp.sqrt(along + world.creep * world.creep)
-                held = world.step * drag
-                G = mat(held, zero, zero, zero, give, zero, zero, zero, held)
-                force = vec(-drag * speed[0], normal, -drag * speed[2]) - G * wp.cross(spin, wp.cross(spin, arm))
-                r = wp.skew(arm)
+            lever = rotation * model.points[p]
+            point_speed = velocity + wp.cross(spin, lever)
+            depth = -position[1] - lever[1] - world.step * point_speed[1]
+            damping_factor = real(1.0) - world.contact_damping * point_speed[1]
+            if depth > zero and damping_factor > zero:
+                normal = world.contact_stiffness * depth * damping_factor
+                resistance = world.step * world.contact_stiffness * (world.step * damping_factor + world.contact_damping * depth)
+                slip_squared = point_speed[0] * point_speed[0] + point_speed[2] * point_speed[2]
+                drag = world.friction * normal / wp.sqrt(slip_squared + world.stiction_speed * world.stiction_speed)
+                tangential = world.step * drag
+                G = mat(tangential, zero, zero, zero, resistance, zero, zero, zero, tangential)
+                force = vec(-drag * point_speed[0], normal, -drag * point_speed[2]) - G * wp.cross(spin, wp.cross(spin, lever))
+                r = wp.skew(lever)
                 rG = r * G
                 J -= rG * r
                 H += rG
                 M += G
-                n -= wp.cross(arm, force)
+                n -= wp.cross(lever, force)
                 f -= force
-    work.own_J[k, b, i] = inertia + J
-    work.own_H[k, b, i] = wp.skew(mass * com) + H
-    work.own_M[k, b, i] = mat(mass, zero, zero, zero, mass, zero, zero, zero, mass) + M
-    work.own_n[k, b, i] = moment + n
-    work.own_f[k, b, i] = weight + f
+    work.link_J[k, b, i] = inertia + J
+    work.link_H[k, b, i] = wp.skew(mass * com) + H
+    work.link_M[k, b, i] = mat(mass, zero, zero, zero, mass, zero, zero, zero, mass) + M
+    work.link_n[k, b, i] = moment + n
+    work.link_f[k, b, i] = weight + f
 
 
 @wp.func
-def gather(model: Model, world: World, at: Trajectory, target: wp.array3d(dtype=vec), work: Work, s: int, k: int, b: int, i: int):
-    """Twin: ``_controller``, ``_solve_joint``, ``_through_joint``."""
+def pass_to_parent(
+    model: Model, world: World, states: States, target: wp.array3d(dtype=vec), work: Work, s: int, k: int, b: int, i: int
+):
+    """``reference._controller``, ``_solve_joint`` and ``_through_joint``."""
     child = model.first_child[i]
-    J = work.own_J[k, b, i] + work.felt_J[k, b, child]
-    H = work.own_H[k, b, i] + work.felt_H[k, b, child]
-    M = work.own_M[k, b, i] + work.felt_M[k, b, child]
-    n = work.own_n[k, b, i] + work.felt_n[k, b, child]
-    f = work.own_f[k, b, i] + work.felt_f[k, b, child]
+    J = work.link_J[k, b, i] + work.passed_J[k, b, child]
+    H = work.link_H[k, b, i] + work.passed_H[k, b, child]
+    M = work.link_M[k, b, i] + work.passed_M[k, b, child]
+    n = work.link_n[k, b, i] + work.passed_n[k, b, child]
+    f = work.link_f[k, b, i] + work.passed_f[k, b, child]
     zero = real(0.0)
     work.J[k, b, i] = J
     work.H[k, b, i] = H
@@ -230,16 +236,16 @@ def gather(model: Model, world: World, at: Trajectory, target: wp.array3d(dtype=
         work.f[k, b, i] = f
     else:
         axes = work.axes[k, b, i]
-        drift = work.drift[k, b, i]
-        arm = work.arm[k, b, i]
-        rates = at.rates[s, b, i]
+        bias = work.bias[k, b, i]
+        lever = work.lever[k, b, i]
+        rates = states.rates[s, b, i]
         stiff = world.step * world.stiffness
-        damped = stiff + world.damping
-        torque = world.stiffness * (target[s, b, i] - at.angles[s, b, i]) - damped * rates
+        implicit_damping = stiff + world.damping
+        torque = world.stiffness * (target[s, b, i] - states.angles[s, b, i]) - implicit_damping * rates
         torque = torque - wp.transpose(axes) * n
-        give = world.step * damped
+        d = world.step * implicit_damping
         JA = J * axes
-        inverse = wp.inverse(wp.transpose(axes) * JA + mat(give, zero, zero, zero, give, zero, zero, zero, give))
+        inverse = wp.inverse(wp.transpose(axes) * JA + mat(d, zero, zero, zero, d, zero, zero, zero, d))
         work.torque[k, b, i] = torque
         work.inverse[k, b, i] = inverse
 
@@ -248,109 +254,115 @@ def gather(model: Model, world: World, at: Trajectory, target: wp.array3d(dtype=
         J2 = J - JAD * wp.transpose(JA)
         H2 = H - JAD * wp.transpose(HtA)
         M2 = M - HtA * inverse * wp.transpose(HtA)
-        around = work.spin[k, b, model.parents[i]]
-        swung = wp.cross(around, wp.cross(around, arm))
-        push = inverse * torque
-        n2 = n + J2 * drift + H2 * swung + JA * push
-        f2 = f + wp.transpose(H2) * drift + M2 * swung + HtA * push
-        r = wp.skew(arm)
+        parent_spin = work.spin[k, b, model.parents[i]]
+        centripetal = wp.cross(parent_spin, wp.cross(parent_spin, lever))
+        free_accel = inverse * torque
+        n2 = n + J2 * bias + H2 * centripetal + JA * free_accel
+        f2 = f + wp.transpose(H2) * bias + M2 * centripetal + HtA * free_accel
+        r = wp.skew(lever)
         Hr = H2 * r
         rM = r * M2
         sibling = model.next_sibling[i]
-        work.felt_J[k, b, i] = J2 - Hr - wp.transpose(Hr) - rM * r + work.felt_J[k, b, sibling]
-        work.felt_H[k, b, i] = H2 + rM + work.felt_H[k, b, sibling]
-        work.felt_M[k, b, i] = M2 + work.felt_M[k, b, sibling]
-        work.felt_n[k, b, i] = n2 + wp.cross(arm, f2) + work.felt_n[k, b, sibling]
-        work.felt_f[k, b, i] = f2 + work.felt_f[k, b, sibling]
+        work.passed_J[k, b, i] = J2 - Hr - wp.transpose(Hr) - rM * r + work.passed_J[k, b, sibling]
+        work.passed_H[k, b, i] = H2 + rM + work.passed_H[k, b, sibling]
+        work.passed_M[k, b, i] = M2 + work.passed_M[k, b, sibling]
+        work.passed_n[k, b, i] = n2 + wp.cross(lever, f2) + work.passed_n[k, b, sibling]
+        work.passed_f[k, b, i] = f2 + work.passed_f[k, b, sibling]
 
 
 @wp.func
-def advance(model: Model, world: World, up: wp.array(dtype=vec), at: Trajectory, work: Work, s: int, k: int, b: int, i: int):
-    """Twin: ``_root_acceleration``, ``_advance``."""
+def integrate(
+    model: Model, world: World, up: wp.array(dtype=vec), states: States, work: Work, s: int, k: int, b: int, i: int
+):
+    """``reference._root_acceleration`` and ``_integrate``."""
     zero = real(0.0)
     if i == 0:
-        turning = vec(zero, zero, zero)
-        moving = vec(zero, zero, zero)
+        alpha = vec(zero, zero, zero)
+        accel = vec(zero, zero, zero)
         if model.anchored == 0:
-            drag = world.upright_damping + world.step * world.upright
-            lag = world.step * drag
+            drag = world.assist_damping + world.step * world.assist_stiffness
+            d = world.step * drag
             spin = work.spin[k, b, 0]
             H = work.H[k, b, 0]
-            solid = wp.inverse(work.M[k, b, 0])
-            slide = H * solid
+            inverse_mass = wp.inverse(work.M[k, b, 0])
+            HM = H * inverse_mass
             upward = work.rotation[k, b, 0] * up[b]
-            torque = world.upright * wp.cross(upward, vec(zero, real(1.0), zero)) - drag * vec(spin[0], zero, spin[2])
-            inertia = work.J[k, b, 0] - slide * wp.transpose(H) + mat(lag, zero, zero, zero, zero, zero, zero, zero, lag)
-            turning = wp.inverse(inertia) * (torque - work.n[k, b, 0] + slide * work.f[k, b, 0])
-            moving = -solid * (work.f[k, b, 0] + wp.transpose(H) * turning)
-        work.turning[k, b, 0] = turning
-        work.moving[k, b, 0] = moving
-        velocity = at.velocity[s, b] + world.step * moving
-        rolled = at.spin[s, b] + world.step * turning
-        h = real(0.5) * world.step * rolled
-        q = at.rotation[s, b]
-        turned = quat(
+            torque = world.assist_stiffness * wp.cross(upward, vec(zero, real(1.0), zero)) - drag * vec(spin[0], zero, spin[2])
+            inertia = work.J[k, b, 0] - HM * wp.transpose(H) + mat(d, zero, zero, zero, zero, zero, zero, zero, d)
+            alpha = wp.inverse(inertia) * (torque - work.n[k, b, 0] + HM * work.f[k, b, 0])
+            accel = -inverse_mass * (work.f[k, b, 0] + wp.transpose(H) * alpha)
+        work.angular_accel[k, b, 0] = alpha
+        work.linear_accel[k, b, 0] = accel
+        velocity = states.velocity[s, b] + world.step * accel
+        next_spin = states.spin[s, b] + world.step * alpha
+        h = real(0.5) * world.step * next_spin
+        q = states.rotation[s, b]
+        oriented = quat(
             q[0] - h[0] * q[1] - h[1] * q[2] - h[2] * q[3],
             q[1] + h[0] * q[0] + h[1] * q[3] - h[2] * q[2],
             q[2] - h[0] * q[3] + h[1] * q[0] + h[2] * q[1],
             q[3] + h[0] * q[2] - h[1] * q[1] + h[2] * q[0],
         )
-        at.velocity[s + 1, b] = velocity
-        at.spin[s + 1, b] = rolled
-        at.position[s + 1, b] = at.position[s, b] + world.step * velocity
-        at.rotation[s + 1, b] = turned / wp.length(turned)
-        at.angles[s + 1, b, 0] = at.angles[s, b, 0] + world.step * at.rates[s, b, 0]
-        at.rates[s + 1, b, 0] = at.rates[s, b, 0]
+        states.velocity[s + 1, b] = velocity
+        states.spin[s + 1, b] = next_spin
+        states.position[s + 1, b] = states.position[s, b] + world.step * velocity
+        states.rotation[s + 1, b] = oriented / wp.length(oriented)
+        states.angles[s + 1, b, 0] = states.angles[s, b, 0] + world.step * states.rates[s, b, 0]
+        states.rates[s + 1, b, 0] = states.rates[s, b, 0]
     else:
         parent = model.parents[i]
-        arm = work.arm[k, b, i]
+        lever = work.lever[k, b, i]
         axes = work.axes[k, b, i]
-        around = work.spin[k, b, parent]
-        before = work.turning[k, b, parent]
-        moving = work.moving[k, b, parent] + wp.cross(before, arm) + wp.cross(around, wp.cross(around, arm))
-        turning = before + work.drift[k, b, i]
-        needed = wp.transpose(axes) * (work.J[k, b, i] * turning + work.H[k, b, i] * moving)
-        acceleration = work.inverse[k, b, i] * (work.torque[k, b, i] - needed)
-        rates = at.rates[s, b, i] + world.step * acceleration
-        work.turning[k, b, i] = turning + axes * acceleration
-        work.moving[k, b, i] = moving
-        at.rates[s + 1, b, i] = rates
-        at.angles[s + 1, b, i] = at.angles[s, b, i] + world.step * rates
+        parent_spin = work.spin[k, b, parent]
+        parent_alpha = work.angular_accel[k, b, parent]
+        centripetal = wp.cross(parent_spin, wp.cross(parent_spin, lever))
+        accel = work.linear_accel[k, b, parent] + wp.cross(parent_alpha, lever) + centripetal
+        alpha = parent_alpha + work.bias[k, b, i]
+        inertial_torque = wp.transpose(axes) * (work.J[k, b, i] * alpha + work.H[k, b, i] * accel)
+        acceleration = work.inverse[k, b, i] * (work.torque[k, b, i] - inertial_torque)
+        rates = states.rates[s, b, i] + world.step * acceleration
+        work.angular_accel[k, b, i] = alpha + axes * acceleration
+        work.linear_accel[k, b, i] = accel
+        states.rates[s + 1, b, i] = rates
+        states.angles[s + 1, b, i] = states.angles[s, b, i] + world.step * rates
 
 
-@wp.func_replay(place)
-def keep_place(model: Model, at: Trajectory, work: Work, s: int, k: int, b: int, i: int):
+# A backward launch would first replay each pass; the arrays still hold its results, so the replays do nothing.
+@wp.func_replay(link_kinematics)
+def skip_kinematics_replay(model: Model, states: States, work: Work, s: int, k: int, b: int, i: int):
     pass
 
 
-@wp.func_replay(touch)
-def keep_touch(model: Model, world: World, work: Work, k: int, b: int, i: int):
+@wp.func_replay(link_dynamics)
+def skip_dynamics_replay(model: Model, world: World, work: Work, k: int, b: int, i: int):
     pass
 
 
-@wp.func_replay(gather)
-def keep_gather(
-    model: Model, world: World, at: Trajectory, target: wp.array3d(dtype=vec), work: Work, s: int, k: int, b: int, i: int
+@wp.func_replay(pass_to_parent)
+def skip_pass_replay(
+    model: Model, world: World, states: States, target: wp.array3d(dtype=vec), work: Work, s: int, k: int, b: int, i: int
 ):
     pass
 
 
-@wp.func_replay(advance)
-def keep_advance(model: Model, world: World, up: wp.array(dtype=vec), at: Trajectory, work: Work, s: int, k: int, b: int, i: int):
+@wp.func_replay(integrate)
+def skip_integrate_replay(
+    model: Model, world: World, up: wp.array(dtype=vec), states: States, work: Work, s: int, k: int, b: int, i: int
+):
     pass
 
 
 @wp.kernel
 def run(
-    model: Model, world: World, up: wp.array(dtype=vec), at: Trajectory, target: wp.array3d(dtype=vec), work: Work,
+    model: Model, world: World, up: wp.array(dtype=vec), states: States, target: wp.array3d(dtype=vec), work: Work,
     start: int, count: int, link_count: int,
 ):  # fmt: skip
     b = wp.tid()
     for k in range(count):
         for i in range(link_count):
-            place(model, at, work, start + k, k, b, i)
-            touch(model, world, work, k, b, i)
+            link_kinematics(model, states, work, start + k, k, b, i)
+            link_dynamics(model, world, work, k, b, i)
         for i in range(link_count):
-            gather(model, world, at, target, work, start + k, k, b, link_count - 1 - i)
+            pass_to_parent(model, world, states, target, work, start + k, k, b, link_count - 1 - i)
         for i in range(link_count):
-            advance(model, world, up, at, work, start + k, k, b, i)
+            integrate(model, world, up, states, work, start + k, k, b, i)

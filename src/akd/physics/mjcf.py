@@ -1,4 +1,4 @@
-"""The simulated body as MJCF, for MuJoCo: links, hinges, PD actuators, touching points, and a motion as keyframes.
+"""The simulated body as MJCF, for MuJoCo: links, hinges, PD actuators, contact points, and a motion as keyframes.
 
 MuJoCo's world has z up and we write it in metres, kilograms and seconds. A compound joint is three hinges in one body, which
 MuJoCo composes in the order we do. The controllers' implicit stiffness is written as the joints' armature.
@@ -23,15 +23,15 @@ from akd.skeleton import Pose
 
 R_mujoco_stage = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
 """From our axes (y up, z to the right) to MuJoCo's (z up, y to the left)."""
-FIRM = 0.03
-"""Time in which MuJoCo's ground pushes a foot out again [√(ℓ/g)]; ours, at 1000 m g/ℓ, takes as long for the whole weight."""
-TOUCH = 0.004
-"""Radius of the spheres that stand for touching points [ℓ]: their lowest points are where ours are when the foot is level."""
+CONTACT_TIME = 0.03
+"""Time constant of MuJoCo's contacts [√(ℓ/g)]; ours, at a stiffness of 1000 m g/ℓ, has the same for the whole weight."""
+CONTACT_RADIUS = 0.004
+"""Radius of the spheres at contact points [ℓ]: their lowest points are where ours are when the foot is level."""
 
 
 @dataclass(frozen=True)
 class _Units:
-    """What one of our units is in MuJoCo's."""
+    """Our units in MuJoCo's."""
 
     metres: float
     kilograms: float
@@ -54,8 +54,9 @@ def to_mjcf(rig: Rig, body: Articulation, physics: PhysicsSettings, fps: float, 
     xml.SubElement(root, "compiler", angle="radian", autolimits="true")
     # Feet that stand must not creep: elliptic cones, and friction harder than the ground.
     xml.SubElement(
-        root, "option", timestep=f"{step:.9g}", integrator="implicitfast", gravity=f"0 0 {-GRAVITY}", cone="elliptic", impratio="10"
-    )
+        root, "option", timestep=f"{step:.9g}", integrator="implicitfast", gravity=f"0 0 {-GRAVITY}", cone="elliptic",
+        impratio="10",
+    )  # fmt: skip
     _defaults(root, physics, units, step)
     world = xml.SubElement(root, "worldbody")
     xml.SubElement(world, "light", pos=_text((0, 0, 10 * units.metres)), dir="0 0 -1")
@@ -71,8 +72,10 @@ def to_mjcf(rig: Rig, body: Articulation, physics: PhysicsSettings, fps: float, 
     return xml.tostring(root, encoding="unicode") + "\n"
 
 
-def replay(text: str, body: Articulation, start: State, targets: Float[np.ndarray, "step link 3"], substeps: int, fps: float) -> Motion:
-    """Let MuJoCo simulate the body from our start under our controls: an independent check of the dynamics.
+def replay(
+    text: str, body: Articulation, start: State, targets: Float[np.ndarray, "step link 3"], substeps: int, fps: float
+) -> Motion:
+    """The motion MuJoCo simulates from our initial state under our controls: an independent check of the dynamics.
 
     Only simulated joints move; the others stay straight.
     """
@@ -103,8 +106,8 @@ def _defaults(root: xml.Element, physics: PhysicsSettings, units: _Units, step: 
     default = xml.SubElement(root, "default")
     xml.SubElement(default, "joint", type="hinge", armature=f"{step**2 * stiffness:.6g}")
     xml.SubElement(default, "position", kp=f"{stiffness:.6g}", kv=f"{damping:.6g}")
-    firm, soft = f"{max(2.5 * step, FIRM * units.seconds):.6g} 1", f".95 .99 {0.001 * units.metres:.6g}"
-    xml.SubElement(default, "geom", friction=f"{physics.friction:g} 0 0", condim="3", solref=firm, solimp=soft)
+    solref, solimp = f"{max(2.5 * step, CONTACT_TIME * units.seconds):.6g} 1", f".95 .99 {0.001 * units.metres:.6g}"
+    xml.SubElement(default, "geom", friction=f"{physics.friction:g} 0 0", condim="3", solref=solref, solimp=solimp)
 
 
 def _links(world: xml.Element, rig: Rig, body: Articulation, units: _Units) -> list[xml.Element]:
@@ -113,8 +116,8 @@ def _links(world: xml.Element, rig: Rig, body: Articulation, units: _Units) -> l
     out: list[xml.Element] = []
     for link, name in enumerate(body.names):
         parent = body.parents[link]
-        place = rig.skeleton.positions[0] if parent < 0 else body.offsets[link]
-        element = xml.SubElement(world if parent < 0 else out[parent], "body", name=name, pos=_place(place, units))
+        position = rig.skeleton.positions[0] if parent < 0 else body.offsets[link]
+        element = xml.SubElement(world if parent < 0 else out[parent], "body", name=name, pos=_position_text(position, units))
         if parent < 0:
             xml.SubElement(element, "freejoint", name="root")
         else:
@@ -123,15 +126,16 @@ def _links(world: xml.Element, rig: Rig, body: Articulation, units: _Units) -> l
         _inertial(element, body, link, units)
         for joint in np.flatnonzero(body.link_of_joint == link):
             at = cuboids.center[joint] - rig.skeleton.positions[body.joints[link]]
-            turn = matrix_to_quaternion(torch.as_tensor(R_mujoco_stage @ _right_handed(cuboids.axes[joint])))
+            rotation = matrix_to_quaternion(torch.as_tensor(R_mujoco_stage @ _right_handed(cuboids.axes[joint])))
             half = np.maximum(cuboids.half[joint], 1e-4) * units.metres
             xml.SubElement(
-                element, "geom", type="box", pos=_place(at, units), quat=_text(turn.numpy()), size=_text(half),
+                element, "geom", type="box", pos=_position_text(at, units), quat=_text(rotation.numpy()), size=_text(half),
                 contype="0", conaffinity="0", mass="0", rgba=".8 .6 .4 1",
             )  # fmt: skip
         for point in body.points[body.point_link == link]:
             xml.SubElement(
-                element, "geom", type="sphere", size=f"{TOUCH * units.metres:.6g}", pos=_place(point + (0, TOUCH, 0), units),
+                element, "geom", type="sphere", size=f"{CONTACT_RADIUS * units.metres:.6g}",
+                pos=_position_text(point + (0, CONTACT_RADIUS, 0), units),
                 contype="1", conaffinity="0", mass="0", rgba=".2 .2 .2 1",
             )  # fmt: skip
         out.append(element)
@@ -142,7 +146,7 @@ def _inertial(element: xml.Element, body: Articulation, link: int, units: _Units
     inertia = R_mujoco_stage @ body.inertia[link] @ R_mujoco_stage.T * units.kilograms * units.metres**2
     full = [inertia[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
     xml.SubElement(
-        element, "inertial", pos=_place(body.com[link], units), mass=f"{body.mass[link] * units.kilograms:.9g}",
+        element, "inertial", pos=_position_text(body.com[link], units), mass=f"{body.mass[link] * units.kilograms:.9g}",
         fullinertia=_text(full),
     )  # fmt: skip
 
@@ -157,18 +161,18 @@ def _keyframes(root: xml.Element, body: Articulation, units: _Units, motion: Mot
 
 def _qpos(body: Articulation, units: _Units, state: State) -> Float[np.ndarray, " coordinate"]:
     """Root position [m], root quaternion, and the hinges' angles."""
-    turn = state.rotation.double().numpy()
+    rotation = state.rotation.double().numpy()
     return np.concatenate((
-        R_mujoco_stage @ state.position.double().numpy() * units.metres, turn[:1], R_mujoco_stage @ turn[1:],
+        R_mujoco_stage @ state.position.double().numpy() * units.metres, rotation[:1], R_mujoco_stage @ rotation[1:],
         state.angles[1:].double().numpy().ravel(),
     ))  # fmt: skip
 
 
 def _qvel(units: _Units, state: State) -> Float[np.ndarray, " coordinate"]:
     """Root velocity [m/s], spin in the root's own axes, and the hinges' rates."""
-    own = quaternion_to_matrix(state.rotation.double()).numpy().T @ state.spin.double().numpy()
+    spin_in_root = quaternion_to_matrix(state.rotation.double()).numpy().T @ state.spin.double().numpy()
     return np.concatenate((
-        R_mujoco_stage @ state.velocity.double().numpy() * units.metres, R_mujoco_stage @ own,
+        R_mujoco_stage @ state.velocity.double().numpy() * units.metres, R_mujoco_stage @ spin_in_root,
         state.rates[1:].double().numpy().ravel(),
     ))  # fmt: skip
 
@@ -178,9 +182,9 @@ def _states(body: Articulation, units: _Units, qpos: Float[np.ndarray, "frame co
     back = R_mujoco_stage.T
     angles = np.concatenate((np.zeros((len(qpos), 1, 3)), qpos[:, 7:].reshape(len(qpos), -1, 3)), 1)
     parts = qpos[:, :3] @ back.T / units.metres, np.concatenate((qpos[:, 3:4], qpos[:, 4:7] @ back.T), 1), angles
-    position, rotation, bent = (torch.as_tensor(part, dtype=torch.float32) for part in parts)
+    position, rotation, link_angles = (torch.as_tensor(part, dtype=torch.float32) for part in parts)
     skeleton_angles = torch.zeros(len(qpos), len(body.link_of_joint), 3)
-    skeleton_angles[:, torch.as_tensor(body.joints)] = bent
+    skeleton_angles[:, torch.as_tensor(body.joints)] = link_angles
     return state_at_rest(body, Pose(position, rotation, skeleton_angles))
 
 
@@ -188,7 +192,7 @@ def _right_handed(axes: Float[np.ndarray, "3 3"]) -> Float[np.ndarray, "3 3"]:
     return axes * np.array([1.0, 1.0, np.sign(np.linalg.det(axes))])
 
 
-def _place(vector: np.ndarray, units: _Units) -> str:
+def _position_text(vector: np.ndarray, units: _Units) -> str:
     return _text(R_mujoco_stage @ np.asarray(vector) * units.metres)
 
 

@@ -6,7 +6,8 @@ joint and the force that the rest of the body must supply, a link (or all that h
     n = J α + H a + n₀,    f = Hᵀ α + M a + f₀ .
 
 Joints only turn, so a joint's motion is its three axes A alone and everything stays in 3 × 3 blocks. ``kernel`` computes
-the same numbers a thousand times faster; this module is its oracle, forward and, through torch, backward.
+the same numbers a thousand times faster; this module is the reference it is tested against, forward and, through torch,
+backward.
 """
 
 from typing import NamedTuple
@@ -16,7 +17,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from akd.character.articulation import Articulation
-from akd.physics.settings import Constants, reaction
+from akd.physics.settings import Constants, contact_force
 from akd.physics.state import State
 from akd.rotations import quaternion_multiply, quaternion_to_matrix
 
@@ -35,18 +36,18 @@ class Link(NamedTuple):
     """Columns: the three axes its joint turns about (zero for the root)."""
     position: Vector
     """Of its joint."""
-    arm: Vector
+    lever: Vector
     """From the parent's joint to its own."""
     velocity: Vector
     """Of its joint."""
     spin: Vector
     """Angular velocity."""
-    drift: Vector
-    """Angular acceleration against the parent while the rates stay as they are: Ȧ θ̇."""
+    bias: Vector
+    """Velocity-product acceleration: angular, against the parent, while the rates stay as they are, Ȧ θ̇."""
 
 
 class Dynamics(NamedTuple):
-    """What it takes to accelerate a link and all that hangs on it: see the top of this module."""
+    """Terms of the equation of motion of a link and all that hangs on it: see the top of this module."""
 
     J: Matrix
     H: Matrix
@@ -55,7 +56,7 @@ class Dynamics(NamedTuple):
     f: Vector
 
     def __add__(self, other: "Dynamics") -> "Dynamics":  # type: ignore[override]
-        return Dynamics(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+        return Dynamics(*(own + others for own, others in zip(self, other, strict=True)))
 
 
 def simulate(body: Articulation, start: State, targets: Float[Tensor, "step *batch link 3"], constants: Constants) -> list[State]:
@@ -68,27 +69,27 @@ def simulate(body: Articulation, start: State, targets: Float[Tensor, "step *bat
 
 
 def up_in_root(state: State) -> Vector:
-    """The direction in the root that points up now, which is what the virtual torque keeps up."""
+    """The direction in the root that points up now, which is what the assist torque keeps up."""
     return quaternion_to_matrix(state.rotation).transpose(-1, -2) @ UP.to(state.position)
 
 
 def step(body: Articulation, state: State, target: Float[Tensor, "*batch link 3"], up: Vector, constants: Constants) -> State:
     """One semi-implicit step: accelerations now, velocities from them, coordinates from the new velocities."""
     links = kinematics(body, state)
-    whole: list[Dynamics | None] = [None] * body.link_count
+    subtree: list[Dynamics | None] = [None] * body.link_count
     solved = {}
     for i in reversed(range(body.link_count)):
-        own = _rigid(body, i, links[i], constants) + _touching(body, i, links[i], constants)
-        hanging = whole[i]
-        whole[i] = own = own if hanging is None else own + hanging
+        own = _link_dynamics(body, i, links[i], constants) + _contact_dynamics(body, i, links[i], constants)
+        below = subtree[i]
+        subtree[i] = own = own if below is None else own + below
         parent = body.parents[i]
         if parent >= 0:
-            torque, give = _controller(state.angles[..., i, :], state.rates[..., i, :], target[..., i, :], constants)
-            solved[i] = _solve_joint(own, links[i], torque, give)
+            torque, resistance = _controller(state.angles[..., i, :], state.rates[..., i, :], target[..., i, :], constants)
+            solved[i] = _solve_joint(own, links[i], torque, resistance)
             through = _through_joint(own, links[i], links[parent], *solved[i])
-            before = whole[parent]
-            whole[parent] = through if before is None else before + through
-    return _advance(body, state, links, whole, solved, up, constants)
+            before = subtree[parent]
+            subtree[parent] = through if before is None else before + through
+    return _integrate(body, state, links, subtree, solved, up, constants)
 
 
 def kinematics(body: Articulation, state: State) -> list[Link]:
@@ -101,13 +102,13 @@ def kinematics(body: Articulation, state: State) -> list[Link]:
         frame = torch.as_tensor(body.frames[i]).to(zero)
         axes, turn = _compound_joint(state.angles[..., i, :])
         axes = parent.rotation @ frame @ axes
-        arm = _apply(parent.rotation, torch.as_tensor(body.offsets[i]).to(zero))
+        lever = _apply(parent.rotation, torch.as_tensor(body.offsets[i]).to(zero))
         first, second, third = (axes * state.rates[..., i, None, :]).unbind(-1)
         relative = first + second + third
-        drift = _cross(parent.spin, relative) + _cross(first, second) + _cross(first + second, third)
+        bias = _cross(parent.spin, relative) + _cross(first, second) + _cross(first + second, third)
         links.append(Link(
-            rotation=parent.rotation @ frame @ turn @ frame.T, axes=axes, position=parent.position + arm, arm=arm,
-            velocity=parent.velocity + _cross(parent.spin, arm), spin=parent.spin + relative, drift=drift,
+            rotation=parent.rotation @ frame @ turn @ frame.T, axes=axes, position=parent.position + lever, lever=lever,
+            velocity=parent.velocity + _cross(parent.spin, lever), spin=parent.spin + relative, bias=bias,
         ))  # fmt: skip
     return links
 
@@ -123,7 +124,7 @@ def _compound_joint(angles: Vector) -> tuple[Matrix, Matrix]:
     return torch.stack((torch.stack((one, zero, zero), -1), about_x[..., 1], two[..., 2]), -1), two @ about_z
 
 
-def _rigid(body: Articulation, i: int, link: Link, constants: Constants) -> Dynamics:
+def _link_dynamics(body: Articulation, i: int, link: Link, constants: Constants) -> Dynamics:
     """Newton and Euler for the link itself, its weight included."""
     mass = float(body.mass[i])
     com = _apply(link.rotation, torch.as_tensor(body.com[i]).to(link.position))
@@ -134,94 +135,96 @@ def _rigid(body: Articulation, i: int, link: Link, constants: Constants) -> Dyna
     return Dynamics(about_com - mass * skew @ skew, mass * skew, mass * torch.eye(3).to(skew).expand_as(skew), moment, force)
 
 
-def _touching(body: Articulation, i: int, link: Link, constants: Constants) -> Dynamics:
-    """The ground under all touching points of a link: forces f − G dt (acceleration of the point)."""
+def _contact_dynamics(body: Articulation, i: int, link: Link, constants: Constants) -> Dynamics:
+    """The ground under all contact points of a link: forces f − G dt (acceleration of the point)."""
     at = torch.as_tensor(body.points[body.point_link == i]).to(link.position)
-    arm = at @ link.rotation.transpose(-1, -2)
+    lever = at @ link.rotation.transpose(-1, -2)
     spin = link.spin[..., None, :]
-    force, give = reaction(link.position[..., 1, None] + arm[..., 1], link.velocity[..., None, :] + _cross(spin, arm), constants)
-    M = constants.step * torch.diag_embed(give)
-    force = force - _apply(M, _cross(spin, _cross(spin, arm)))
-    skew = _skew(arm)
-    sums = ((-skew @ M @ skew).sum(-3), (skew @ M).sum(-3), M.sum(-3), -_cross(arm, force).sum(-2), -force.sum(-2))
+    height, velocity = link.position[..., 1, None] + lever[..., 1], link.velocity[..., None, :] + _cross(spin, lever)
+    force, resistance = contact_force(height, velocity, constants)
+    M = constants.step * torch.diag_embed(resistance)
+    force = force - _apply(M, _cross(spin, _cross(spin, lever)))
+    skew = _skew(lever)
+    sums = ((-skew @ M @ skew).sum(-3), (skew @ M).sum(-3), M.sum(-3), -_cross(lever, force).sum(-2), -force.sum(-2))
     return Dynamics(*sums)
 
 
 def _controller(angles: Vector, rates: Vector, target: Vector, c: Constants) -> tuple[Vector, float]:
-    """The PD torque at the end of the step is τ − give · θ̈: it acts on angles and rates that are still to come."""
+    """The PD torque at the end of the step, τ − resistance · θ̈: implicit in the angles and rates that are still to come."""
     torque = c.stiffness * (target - angles - c.step * rates) - c.damping * rates
     return torque, c.step * (c.damping + c.step * c.stiffness)
 
 
-def _solve_joint(whole: Dynamics, link: Link, torque: Vector, give: float) -> tuple[Vector, Matrix]:
-    """The joint equation Aᵀ n = τ − give θ̈ solved for θ̈: ``D⁻¹`` and the torque left when the joint does not accelerate."""
-    inertia = link.axes.transpose(-1, -2) @ whole.J @ link.axes + give * torch.eye(3).to(link.axes)
-    return torque - _apply(link.axes.transpose(-1, -2), whole.n), torch.linalg.inv(inertia)
+def _solve_joint(subtree: Dynamics, link: Link, torque: Vector, resistance: float) -> tuple[Vector, Matrix]:
+    """The joint equation Aᵀ n = τ − resistance θ̈ solved for θ̈: ``D⁻¹`` and the torque left when the joint does not accelerate."""
+    inertia = link.axes.transpose(-1, -2) @ subtree.J @ link.axes + resistance * torch.eye(3).to(link.axes)
+    return torque - _apply(link.axes.transpose(-1, -2), subtree.n), torch.linalg.inv(inertia)
 
 
-def _through_joint(whole: Dynamics, link: Link, parent: Link, torque: Vector, inverse: Matrix) -> Dynamics:
-    """What the parent feels of a link through their joint, at the parent's own joint."""
-    yielding = link.axes @ inverse @ link.axes.transpose(-1, -2)
-    J = whole.J - whole.J @ yielding @ whole.J
-    H = whole.H - whole.J @ yielding @ whole.H
-    M = whole.M - whole.H.transpose(-1, -2) @ yielding @ whole.H
-    swung = _cross(parent.spin, _cross(parent.spin, link.arm))
-    push = _apply(link.axes @ inverse, torque)
-    n = whole.n + _apply(J, link.drift) + _apply(H, swung) + _apply(whole.J, push)
-    f = whole.f + _apply(H.transpose(-1, -2), link.drift) + _apply(M, swung) + _apply(whole.H.transpose(-1, -2), push)
-    r = _skew(link.arm)
+def _through_joint(subtree: Dynamics, link: Link, parent: Link, torque: Vector, inverse: Matrix) -> Dynamics:
+    """The dynamics of a link as its parent carries them through their joint, at the parent's own joint."""
+    mobility = link.axes @ inverse @ link.axes.transpose(-1, -2)
+    J = subtree.J - subtree.J @ mobility @ subtree.J
+    H = subtree.H - subtree.J @ mobility @ subtree.H
+    M = subtree.M - subtree.H.transpose(-1, -2) @ mobility @ subtree.H
+    centripetal = _cross(parent.spin, _cross(parent.spin, link.lever))
+    free_accel = _apply(link.axes @ inverse, torque)
+    n = subtree.n + _apply(J, link.bias) + _apply(H, centripetal) + _apply(subtree.J, free_accel)
+    Ht = subtree.H.transpose(-1, -2)
+    f = subtree.f + _apply(H.transpose(-1, -2), link.bias) + _apply(M, centripetal) + _apply(Ht, free_accel)
+    r = _skew(link.lever)
     Hr = H @ r
-    return Dynamics(J - Hr - Hr.transpose(-1, -2) - r @ M @ r, H + r @ M, M, n + _cross(link.arm, f), f)
+    return Dynamics(J - Hr - Hr.transpose(-1, -2) - r @ M @ r, H + r @ M, M, n + _cross(link.lever, f), f)
 
 
-def _advance(body, state, links, whole, solved, up, c: Constants) -> State:
+def _integrate(body, state, links, subtree, solved, up, c: Constants) -> State:
     """Accelerations from the root outwards, then the new state."""
-    turning, moving = _root_acceleration(body, links[0], whole[0], up, c)
-    turnings, movings, accelerations = [turning], [moving], [torch.zeros_like(turning)]
+    alpha, accel = _root_acceleration(body, links[0], subtree[0], up, c)
+    alphas, accels, accelerations = [alpha], [accel], [torch.zeros_like(alpha)]
     for i in range(1, body.link_count):
         link, parent = links[i], body.parents[i]
-        moving = movings[parent] + _cross(turnings[parent], link.arm)
-        moving = moving + _cross(links[parent].spin, _cross(links[parent].spin, link.arm))
-        turning = turnings[parent] + link.drift
+        accel = accels[parent] + _cross(alphas[parent], link.lever)
+        accel = accel + _cross(links[parent].spin, _cross(links[parent].spin, link.lever))
+        alpha = alphas[parent] + link.bias
         torque, inverse = solved[i]
-        needed = _apply(whole[i].J, turning) + _apply(whole[i].H, moving)
-        acceleration = _apply(inverse, torque - _apply(link.axes.transpose(-1, -2), needed))
+        inertial = _apply(subtree[i].J, alpha) + _apply(subtree[i].H, accel)
+        acceleration = _apply(inverse, torque - _apply(link.axes.transpose(-1, -2), inertial))
         accelerations.append(acceleration)
-        turnings.append(turning + _apply(link.axes, acceleration))
-        movings.append(moving)
+        alphas.append(alpha + _apply(link.axes, acceleration))
+        accels.append(accel)
     rates = state.rates + c.step * torch.stack(accelerations, -2)
-    velocity, spin = state.velocity + c.step * movings[0], state.spin + c.step * turnings[0]
+    velocity, spin = state.velocity + c.step * accels[0], state.spin + c.step * alphas[0]
     turn = torch.cat((torch.ones_like(spin[..., :1]), c.step / 2 * spin), -1)
     rotation = quaternion_multiply(turn, state.rotation)
     rotation = rotation / rotation.norm(dim=-1, keepdim=True)
     return State(state.position + c.step * velocity, rotation, state.angles + c.step * rates, velocity, spin, rates)
 
 
-def _root_acceleration(body: Articulation, root: Link, whole: Dynamics, up: Vector, c: Constants) -> tuple[Vector, Vector]:
-    """Nothing holds the root but the virtual torque, so n and f of the whole body are that torque and zero."""
+def _root_acceleration(body: Articulation, root: Link, subtree: Dynamics, up: Vector, c: Constants) -> tuple[Vector, Vector]:
+    """Nothing holds the root but the assist torque, so n and f of the whole body are that torque and zero."""
     if body.anchored:
         return torch.zeros_like(root.position), torch.zeros_like(root.position)
-    torque = _support(root.rotation, root.spin, up, c)
-    slide = whole.H @ torch.linalg.inv(whole.M)
-    inertia = whole.J + c.step * _drag(c) * LEVEL.to(up) - slide @ whole.H.transpose(-1, -2)
-    turning = _apply(torch.linalg.inv(inertia), torque - whole.n + _apply(slide, whole.f))
-    moving = -_apply(torch.linalg.inv(whole.M), whole.f + _apply(whole.H.transpose(-1, -2), turning))
-    return turning, moving
+    torque = _assist(root.rotation, root.spin, up, c)
+    HM = subtree.H @ torch.linalg.inv(subtree.M)
+    inertia = subtree.J + c.step * _assist_drag(c) * LEVEL.to(up) - HM @ subtree.H.transpose(-1, -2)
+    alpha = _apply(torch.linalg.inv(inertia), torque - subtree.n + _apply(HM, subtree.f))
+    accel = -_apply(torch.linalg.inv(subtree.M), subtree.f + _apply(subtree.H.transpose(-1, -2), alpha))
+    return alpha, accel
 
 
-def upright_torque(rotation: Float[Tensor, "*batch 4"], spin_after: Vector, up: Vector, c: Constants) -> Vector:
-    """The virtual torque of a step that began in this rotation and ended with this spin."""
-    return _support(quaternion_to_matrix(rotation), spin_after, up, c)
+def assist_torque(rotation: Float[Tensor, "*batch 4"], spin_after: Vector, up: Vector, c: Constants) -> Vector:
+    """The assist torque of a step that began in this rotation and ended with this spin [mass ℓ²/s²]."""
+    return _assist(quaternion_to_matrix(rotation), spin_after, up, c)
 
 
-def _support(rotation: Matrix, spin: Vector, up: Vector, c: Constants) -> Vector:
+def _assist(rotation: Matrix, spin: Vector, up: Vector, c: Constants) -> Vector:
     """A spring from where the root's up direction points to the vertical, damped about the level axes."""
-    return c.upright * _cross(_apply(rotation, up), UP.to(up)) - _drag(c) * _apply(LEVEL.to(up), spin)
+    return c.assist_stiffness * _cross(_apply(rotation, up), UP.to(up)) - _assist_drag(c) * _apply(LEVEL.to(up), spin)
 
 
-def _drag(c: Constants) -> float:
-    """Damping of the virtual torque, with what its spring will gain or lose during the step."""
-    return c.upright_damping + c.step * c.upright
+def _assist_drag(c: Constants) -> float:
+    """Damping of the assist torque, with what its spring will gain or lose during the step."""
+    return c.assist_damping + c.step * c.assist_stiffness
 
 
 def _matrix(*rows: tuple[Tensor, Tensor, Tensor]) -> Matrix:

@@ -1,4 +1,4 @@
-"""What changes while a body moves: where it is and how fast. Torch, any leading batch axes, all of it differentiable."""
+"""Coordinates and velocities of a body. Torch, any leading batch axes, all of it differentiable."""
 
 from dataclasses import dataclass, fields
 
@@ -18,7 +18,7 @@ class State:
     position: Float[Tensor, "*batch 3"]
     """Where the root joint is on the stage [ℓ]."""
     rotation: Float[Tensor, "*batch 4"]
-    """Turn of the root away from rest, a unit quaternion, wxyz."""
+    """Rotation of the root from rest, a unit quaternion, wxyz."""
     angles: Float[Tensor, "*batch link 3"]
     """The same angles as in ``Pose``, for the joints that links turn about [rad]."""
     velocity: Float[Tensor, "*batch 3"]

@@ -1,4 +1,4 @@
-"""Track a motion in simulation: find controls with which the body, under gravity and on its own feet, does the same."""
+"""Track a motion in simulation: find controls with which the body follows it under gravity, on its own feet."""
 
 import math
 import time
@@ -16,53 +16,53 @@ from akd.contact.prepare import Target, prepare
 from akd.contact.traces import trace
 from akd.measure.evaluation import Evaluation, evaluate, evaluate_trace
 from akd.motion import Motion, from_joint_quaternions, joint_quaternions, repeat, resample
-from akd.physics.aims import AimJudge
-from akd.physics.measures import coordinate_error, joint_error, joint_torques, mechanical_work, support_torques, upright_impulse
-from akd.physics.search import Search, frames_ahead
+from akd.physics.measures import assist_torques, coordinate_error, joint_error, joint_torques, mechanical_work, upright_impulse
+from akd.physics.search import Search, horizon_frames
 from akd.physics.settings import PhysicsSettings
 from akd.physics.state import State
+from akd.physics.tolerances import RolloutEvaluator
 from akd.physics.track_settings import TrackSettings
 from akd.rig import Rig
 from akd.rotations import matrix_to_quaternion, quaternion_to_rotation_vector
 from akd.skeleton import forward_kinematics
 
-FAILED = 0.15
-"""A whole clip tracked worse than this has fallen over or lost its way [ℓ]."""
-QUICK = 3.0
-"""Controls there must be in √(ℓ/g): spiders and ants fall in a frame, so what they follow is sampled more finely."""
-BEYOND = 5
-"""Frames that are simulated beyond the end of a loop, or as many as following looks ahead."""
-CRUTCH = 1.0
-"""The upright torque with which it is then tried again [m g ℓ/rad]."""
+FALLEN_ERROR = 0.15
+"""Mean joint error above which a clip counts as fallen [ℓ]."""
+CONTROLS_PER_TIME_UNIT = 3.0
+"""Least number of controls per √(ℓ/g): spiders and ants fall within a frame, so their targets are sampled more finely."""
+LOOP_EXTENSION = 5
+"""Frames simulated extra the end of a loop, at least; as many as the receding horizon if that is extended."""
+ASSIST_STIFFNESS = 1.0
+"""Of the assist torque with which a fallen clip is tracked again [m g ℓ/rad]."""
 
 
 @dataclass(frozen=True, eq=False)
 class TrackResult:
-    """A simulated motion, how it was controlled, and how good it is."""
+    """A simulated motion, its controls, torques and metrics."""
 
     motion: Motion
-    """What the body did; joints that are not simulated move as in the target."""
+    """The simulated motion; joints that are not simulated move as in the target."""
     target: Target
     body: Articulation
     physics: PhysicsSettings
     controls: Float[np.ndarray, "time link 3"]
-    """Angles the controllers aimed at, ``controls_fps`` times a second, or at every substep [rad]."""
+    """Target angles of the PD controllers, ``controls_fps`` times a second, or at every substep [rad]."""
     controls_fps: float
     """That of the motion, or a multiple for small and quick bodies; ``physics.substeps`` is per such a frame."""
     start: State
-    """Where the simulation started, and how fast."""
+    """The initial state."""
     torques: Float[np.ndarray, "step link 3"]
     """Of the controllers about the three axes of each joint [m g ℓ]."""
-    upright: Float[np.ndarray, "step 3"]
-    """The virtual torque [m g ℓ]; all zero without it."""
+    assist_torques: Float[np.ndarray, "step 3"]
+    """The assist torque [m g ℓ]; all zero without it."""
     losses: Float[np.ndarray, " iteration"]
     tracking_error: float
     """Mean distance of joints from the target [ℓ]."""
     turn_error: float
-    """Mean angle between bones and their directions in the target [rad]: the twist of a head moves no joint."""
+    """Mean angle between the bones' rotations and the target's [rad]: the twist of a head moves no joint."""
     coordinate_error: float
     upright_impulse: float
-    """∫‖virtual torque‖ dt / (m g ℓ T)."""
+    """∫‖assist torque‖ dt / (m g ℓ T)."""
     work: float
     """Mechanical work of the controllers per m g ℓ."""
     source_metrics: Evaluation
@@ -74,62 +74,63 @@ class TrackResult:
     notes: tuple[str, ...]
 
 
-Watch = Callable[[Iterable[int], int], Iterable[int]]
-"""Is handed the iterations and their number, to show how far it is."""
+ShowProgress = Callable[[Iterable[int], int], Iterable[int]]
+"""Wraps an iterable of iterations and their number, to show progress."""
 
 
 def track(
     rig: Rig, motion: Motion, settings: TrackSettings | None = None, *, from_file: bool = False,
-    watch: Watch = lambda steps, count: steps,
+    progress: ShowProgress = lambda steps, count: steps,
 ) -> TrackResult:  # fmt: skip
     """Simulate a rig so that it follows a motion. ``from_file`` only says how the given motion is measured."""
     settings, begun = settings or TrackSettings(), time.perf_counter()
     body = articulation_of(rig)
-    fine = math.ceil(QUICK * body.gravity**0.5 / motion.fps)
-    # Mended at the rate of the controls: between two frames, too, feet stand.
-    finer = prepare(rig, resample(motion, fine * motion.fps) if fine > 1 else motion, settings.target)
-    target = replace(finer, motion=Motion(finer.motion.pose[::fine], motion.fps), stance=finer.stance[::fine])
-    judge = AimJudge(rig, body, target.motion, finer.motion.pose.angles, settings.aims)
-    beyond = max(BEYOND, frames_ahead(typical_leg(limb_model(rig)), body.gravity, finer.motion.fps))
-    search = Search(body, rig, going_on(rig, finer, beyond) if settings.follow_iterations else finer, settings, judge)
-    steps = iter(watch(*_iterations(search, settings)))
+    controls_per_frame = math.ceil(CONTROLS_PER_TIME_UNIT * body.gravity**0.5 / motion.fps)
+    # Prepared at the rate of the controls, so that feet stand between two frames, too.
+    finer = prepare(rig, resample(motion, controls_per_frame * motion.fps) if controls_per_frame > 1 else motion, settings.target)
+    at_frames = slice(None, None, controls_per_frame)
+    target = replace(finer, motion=Motion(finer.motion.pose[at_frames], motion.fps), stance=finer.stance[at_frames])
+    evaluator = RolloutEvaluator(rig, body, target.motion, finer.motion.pose.angles, settings.tolerances)
+    extra = max(LOOP_EXTENSION, horizon_frames(typical_leg(limb_model(rig)), body.gravity, finer.motion.fps))
+    search = Search(body, rig, extended_loop(rig, finer, extra) if settings.follow_iterations else finer, settings, evaluator)
+    steps = iter(progress(*_iterations(search, settings)))
     search.windows(settings.window, settings.window_iterations, steps)
     _attempt(search, settings, steps)
-    if settings.crutch and search.best.error > FAILED and search.physics.upright == 0:
-        search.notes.append(f"Without help the body fell ({search.best.error:.2f} ℓ off), so a virtual torque keeps it upright.")
-        search.use_crutch(CRUTCH)
+    if settings.assist and search.best.error > FALLEN_ERROR and search.physics.assist_stiffness == 0:
+        search.notes.append(f"Without help the body fell ({search.best.error:.2f} ℓ off), so an assist torque keeps it upright.")
+        search.use_assist_torque(ASSIST_STIFFNESS)
         _attempt(search, settings, steps)
     for _ in steps:
-        pass  # those that were not needed
-    return _result(motion, target, search, judge, time.perf_counter() - begun, from_file)
+        pass  # iterations that were not needed
+    return _result(motion, target, search, evaluator, time.perf_counter() - begun, from_file)
 
 
-def going_on(rig: Rig, target: Target, frames: int) -> Target:
-    """A loop and the beginning of its next round, so that the last frames, too, are simulated with what follows in view."""
+def extended_loop(rig: Rig, target: Target, frames: int) -> Target:
+    """A loop and the first frames of its next cycle, so that the receding horizon of the last frames is complete."""
     if not target.loops:
         return target
-    count, twice = target.motion.frame_count + frames, repeat(target.motion, 2)
-    longer = replace(twice, pose=twice.pose[:count])
-    # Angles of the next round may be another solution for the same rotations: they are made to go on from the last.
-    turns = joint_quaternions(rig.skeleton, longer)
-    motion = from_joint_quaternions(rig.skeleton, longer.pose.root_position, turns, longer.fps)
+    count, two_cycles = target.motion.frame_count + frames, repeat(target.motion, 2)
+    extended = replace(two_cycles, pose=two_cycles.pose[:count])
+    # Angles of the next cycle may be another solution for the same rotations: they are made continuous with the last.
+    rotations = joint_quaternions(rig.skeleton, extended)
+    motion = from_joint_quaternions(rig.skeleton, extended.pose.root_position, rotations, extended.fps)
     return replace(target, motion=motion, stance=np.concatenate((target.stance, target.stance[1:]))[:count])
 
 
 def _attempt(search: Search, settings: TrackSettings, steps: Iterator[int]) -> None:
-    """Follow the clip and improve it as a whole, and go on if it has not fallen, but is not good enough."""
+    """Repeat the last two stages until the rollout is within the tolerances, has fallen, or the attempts are used up."""
     for _ in range(settings.attempts):
         if settings.follow_iterations:
             search.follow(settings.follow_iterations, steps)
         search.windows(search.frame_count, settings.whole_iterations, steps)
-        if search.best.shortfall == 0 or search.best.error > FAILED:
+        if search.best.cost == 0 or search.best.error > FALLEN_ERROR:
             return
 
 
 def _iterations(search: Search, settings: TrackSettings) -> tuple[range, int]:
-    """As many as there may be."""
-    tries = settings.attempts * (1 + (settings.crutch and search.physics.upright == 0))
-    count = settings.window_iterations + tries * (settings.follow_iterations * search.frame_count + settings.whole_iterations)
+    """The largest possible number of iterations, as a range and its length."""
+    attempts = settings.attempts * (1 + (settings.assist and search.physics.assist_stiffness == 0))
+    count = settings.window_iterations + attempts * (settings.follow_iterations * search.frame_count + settings.whole_iterations)
     return range(count), count
 
 
@@ -139,24 +140,24 @@ def _turn_error(rig: Rig, simulated: Motion, target: Motion) -> float:
 
 
 def _result(
-    motion: Motion, target: Target, search: Search, judge: AimJudge, seconds: float, from_file: bool
+    motion: Motion, target: Target, search: Search, evaluator: RolloutEvaluator, seconds: float, from_file: bool
 ) -> TrackResult:  # fmt: skip
-    best, body, rig = search.best, search.body, judge.rig
+    best, body, rig = search.best, search.body, evaluator.rig
     assert best.rollout is not None
-    rollout, beyond = best.rollout.until(judge.moments), search.frame_count - judge.moments
-    simulated = judge.motion(best.rollout)
-    seen, wanted = trace(rig, simulated), judge.wanted
-    torques, upright = ((part(rollout) / body.gravity).numpy() for part in (joint_torques, support_torques))
+    rollout, extra = best.rollout.until(evaluator.step_count), search.frame_count - evaluator.step_count
+    simulated = evaluator.motion(best.rollout)
+    simulated_trace, target_trace = trace(rig, simulated), evaluator.target_trace
+    torques, assist = ((part(rollout) / body.gravity).numpy() for part in (joint_torques, assist_torques))
     speeds = rollout.states.rates[1:].flatten(1).numpy()
     return TrackResult(
         motion=simulated, target=target, body=body, physics=search.physics,
-        controls=best.controls[: len(best.controls) - beyond].numpy(), controls_fps=search.fps, start=best.start,
-        torques=torques, upright=upright, losses=np.array(search.losses),
-        tracking_error=joint_error(seen.joints, wanted.joints),
+        controls=best.controls[: len(best.controls) - extra].numpy(), controls_fps=search.fps, start=best.start,
+        torques=torques, assist_torques=assist, losses=np.array(search.losses),
+        tracking_error=joint_error(simulated_trace.joints, target_trace.joints),
         turn_error=_turn_error(rig, simulated, target.motion),
-        coordinate_error=coordinate_error(seen.coordinates, wanted.coordinates),
-        upright_impulse=upright_impulse(upright, 1.0),
+        coordinate_error=coordinate_error(simulated_trace.coordinates, target_trace.coordinates),
+        upright_impulse=upright_impulse(assist, 1.0),
         work=mechanical_work(torques.reshape(len(torques), -1), speeds, 1 / (search.fps * search.physics.substeps), 1.0),
-        source_metrics=evaluate(rig, motion, from_file=from_file), target_metrics=judge.target_metrics,
-        metrics=evaluate_trace(rig, seen, from_file=False), seconds=seconds, notes=tuple(search.notes),
+        source_metrics=evaluate(rig, motion, from_file=from_file), target_metrics=evaluator.target_metrics,
+        metrics=evaluate_trace(rig, simulated_trace, from_file=False), seconds=seconds, notes=tuple(search.notes),
     )  # fmt: skip

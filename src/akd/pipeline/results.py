@@ -87,7 +87,7 @@ def _track(folder: Path, rig: Rig, motion: Motion, watch: Progress) -> dict[str,
     from akd.pipeline.track import numbers, write_result
 
     try:
-        result = track(rig, motion, watch=partial(watch.pictures, what="tracking"))
+        result = track(rig, motion, progress=partial(watch.pictures, what="tracking"))
     except AkdError as error:
         return {"failed": str(error)}
     write_result(rig, result, folder, name="tracked", force=True, watch=partial(watch.pictures, what="filming the simulation"))

@@ -88,7 +88,7 @@ def write_controls(path: Path, result: TrackResult) -> None:
     np.savez_compressed(
         path, links=np.array(result.body.names), fps=result.controls_fps, substeps=result.physics.substeps,
         stiffness=result.physics.stiffness, damping=result.physics.damping, controls=result.controls,
-        torques=result.torques, upright=result.upright, losses=result.losses, **start,
+        torques=result.torques, upright=result.assist_torques, losses=result.losses, **start,
     )  # fmt: skip
 
 

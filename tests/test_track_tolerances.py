@@ -1,4 +1,4 @@
-"""Aims: what is allowed counts 1, the best rollout is the one nearest to the aims, and what is reached is not tried again."""
+"""A measure at its tolerance counts 1, the best rollout exceeds the tolerances least, and a rollout within them ends tracking."""
 
 from dataclasses import replace
 
@@ -10,13 +10,13 @@ from akd.contact.prepare import Target, prepare
 from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
 from akd.measure.evaluation import evaluate
-from akd.physics.aims import AimJudge, Aims, missed, shortfall
 from akd.physics.search import Search
+from akd.physics.tolerances import RolloutEvaluator, Tolerances, exceeded, total_excess
 from akd.physics.track import track
 from akd.physics.track_settings import TrackSettings
 from akd.rig import Rig
 
-QUICK = TrackSettings(window_iterations=2, follow_iterations=0, whole_iterations=2, crutch=False, attempts=3)
+QUICK = TrackSettings(window_iterations=2, follow_iterations=0, whole_iterations=2, assist=False, attempts=3)
 
 
 @pytest.fixture(scope="module")
@@ -29,42 +29,42 @@ def test_an_aim_is_missed_above_what_is_allowed(human):
     rig, target = human
     seen = evaluate(rig, target.motion, from_file=False)
     spoilt = replace(seen, penetration_max=0.02, float_height=0.021, skating_ratio=0.05, jerk=1.6 * seen.jerk)
-    shares = Aims().shares(0.025, 0.0, seen, spoilt)
-    assert missed(shares) == ("penetration", "float", "jerk")
-    assert shares["error"] == pytest.approx(0.5)
-    assert shares["skating"] == pytest.approx(1.0)
-    assert missed(Aims().shares(0.0, 0.2, replace(seen, duty_factor=0.3), spoilt)) == ("penetration", "jerk", "impulse")
+    ratios = Tolerances().ratios(0.025, 0.0, seen, spoilt)
+    assert exceeded(ratios) == ("penetration", "float", "jerk")
+    assert ratios["error"] == pytest.approx(0.5)
+    assert ratios["skating"] == pytest.approx(1.0)
+    assert exceeded(Tolerances().ratios(0.0, 0.2, replace(seen, duty_factor=0.3), spoilt)) == ("penetration", "jerk", "impulse")
 
 
 def test_twice_too_much_counts_alike_and_what_is_reached_not_at_all():
-    assert shortfall({"error": 0.1, "skating": 1.0}) == 0
-    assert shortfall({"error": 2.0, "skating": 0.0}) == shortfall({"error": 0.9, "skating": 2.0}) == pytest.approx(1)
+    assert total_excess({"error": 0.1, "skating": 1.0}) == 0
+    assert total_excess({"error": 2.0, "skating": 0.0}) == total_excess({"error": 0.9, "skating": 2.0}) == pytest.approx(1)
 
 
 def test_the_target_itself_would_be_good_enough(human):
-    """A rollout that is the target, frame by frame, reaches all aims; one that has sunk does not."""
+    """A rollout that is the target, frame by frame, reaches all tolerances; one that has sunk does not."""
     rig, target = human
     body = articulation_of(rig)
-    judge = AimJudge(rig, body, target.motion, target.motion.pose.angles, Aims())
-    search = Search(body, rig, target, replace(QUICK, physics=replace(QUICK.physics, substeps=20)), judge)
+    evaluator = RolloutEvaluator(rig, body, target.motion, target.motion.pose.angles, Tolerances())
+    search = Search(body, rig, target, replace(QUICK, physics=replace(QUICK.physics, substeps=20)), evaluator)
     search.windows(search.frame_count, 1, iter(()))
     rollout = search.best.rollout
     assert rollout is not None
     at = torch.arange(search.frame_count).repeat_interleave(search.physics.substeps)
     states = search.states[torch.cat((at, at[-1:] + 1))]
     followed = replace(rollout, states=states)
-    torch.testing.assert_close(judge.motion(followed).pose.angles, target.motion.pose.angles.float(), atol=1e-5, rtol=0)
-    assert judge(followed) == 0
+    torch.testing.assert_close(evaluator.motion(followed).pose.angles, target.motion.pose.angles.float(), atol=1e-5, rtol=0)
+    assert evaluator(followed) == 0
     sunk = replace(states, position=states.position - torch.tensor((0.0, 0.08, 0.0)))
-    assert judge(replace(rollout, states=sunk)) > 2
-    assert AimJudge(rig, body, target.motion, target.motion.pose.angles, None)(rollout) == 0
+    assert evaluator(replace(rollout, states=sunk)) > 2
+    assert RolloutEvaluator(rig, body, target.motion, target.motion.pose.angles, None)(rollout) == 0
 
 
 def test_it_is_tried_again_only_until_the_aims_are_reached(human):
     rig, target = human
-    easy, impossible = Aims(*[1e3] * 6), Aims(error=1e-6)
+    easy, impossible = Tolerances(*[1e3] * 6), Tolerances(error=1e-6)
     short = replace(target.motion, pose=target.motion.pose[:8])
-    once, often = (track(rig, short, replace(QUICK, aims=aims)) for aims in (easy, impossible))
+    once, often = (track(rig, short, replace(QUICK, tolerances=tolerances)) for tolerances in (easy, impossible))
     assert len(once.losses) == 2 + 2
     assert len(often.losses) == 2 + 3 * 2
     assert often.tracking_error <= once.tracking_error
