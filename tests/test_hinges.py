@@ -27,9 +27,9 @@ def test_rest_and_our_own_walks_are_left_alone(plan: str) -> None:
     hinges = hinges_of(rig)
     assert len(hinges.joints) >= len(rig.legs)
     rest = torch.zeros(1, len(rig.skeleton.names), 3)
-    torch.testing.assert_close(hinges.kept(rest), rest, atol=1e-6, rtol=0)
+    torch.testing.assert_close(hinges.limited(rest), rest, atol=1e-6, rtol=0)
     walk = gait_motion(rig, "walk").pose.angles.float()
-    assert (hinges.kept(walk) - walk).abs().max() < 0.12
+    assert (hinges.limited(walk) - walk).abs().max() < 0.12
 
 
 def test_knees_that_bend_backwards_are_stopped_and_others_are_not() -> None:
@@ -43,7 +43,7 @@ def test_knees_that_bend_backwards_are_stopped_and_others_are_not() -> None:
         angles = torch.zeros(1, len(names), 3)
         angles[:, knee] = amount * hinges.axes[index]
         root = torch.tensor(rig.skeleton.positions[:1], dtype=torch.float32)
-        pose = Pose(root, torch.tensor([[1.0, 0, 0, 0]]), hinges.kept(angles))
+        pose = Pose(root, torch.tensor([[1.0, 0, 0, 0]]), hinges.limited(angles))
         feet.append(forward_kinematics(rig.skeleton, pose).position[0, rig.legs[0].tip].numpy())
     back = feet[1] - rig.skeleton.positions[rig.legs[0].tip]
     assert back[0] < -0.2, "a folded knee takes the foot backwards"

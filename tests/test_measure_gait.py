@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from akd.contact import traces as treadmill
+from akd.contact import treadmill
 from akd.gait import measures as gait
 from akd.gait.measures import MAX_PHASE_DISTANCE, QUADRUPED_PHASES, gait_name, phase_distance
 

@@ -12,8 +12,9 @@ from akd.character.clips import read_clip
 from akd.character.limb_model import limb_model
 from akd.contact.foot_lock import foot_positions, solve_legs
 from akd.contact.prepare import TargetSettings, prepare
-from akd.contact.stance import detect_stance, ground_line, implied_velocity, intervals, lock_paths, smooth_swing
+from akd.contact.stance import detect_stance, intervals, lock_paths, smooth_swing
 from akd.contact.traces import trace
+from akd.contact.treadmill import ground_line, implied_velocity
 from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
 from akd.errors import AkdError
@@ -73,8 +74,8 @@ def test_a_drift_upwards_is_taken_out():
 def test_loops_stay_loops(walker):
     rig, motion = walker
     pose = prepare(rig, moved(motion, faster=-1.0, up=0.04)).motion.pose
-    turns = joint_rotations(rig.skeleton, pose)
-    assert torch.allclose(turns[0], turns[-1], atol=1e-5)
+    rotations = joint_rotations(rig.skeleton, pose)
+    assert torch.allclose(rotations[0], rotations[-1], atol=1e-5)
     assert pose.root_position[0, 1] == pytest.approx(float(pose.root_position[-1, 1]), abs=1e-5)
 
 
@@ -119,14 +120,14 @@ def test_bad_motions_end_in_a_sentence():
 
 def test_feet_reach_what_is_wanted():
     rig = creature("horse", 0)
-    strings, pose = limb_model(rig), gait_motion(rig, "trot").pose.to(torch.float64)
-    root, turns = pose.root_position.numpy(), joint_rotations(rig.skeleton, pose).numpy()
-    wanted = foot_positions(strings, root, turns) + np.array([0.03, 0.02, -0.02])
-    bent = solve_legs(strings, root, turns, wanted)
-    assert np.abs(foot_positions(strings, root, bent) - wanted).max() < 2e-3
+    model, pose = limb_model(rig), gait_motion(rig, "trot").pose.to(torch.float64)
+    root, rotations = pose.root_position.numpy(), joint_rotations(rig.skeleton, pose).numpy()
+    wanted = foot_positions(model, root, rotations) + np.array([0.03, 0.02, -0.02])
+    bent = solve_legs(model, root, rotations, wanted)
+    assert np.abs(foot_positions(model, root, bent) - wanted).max() < 2e-3
     legs = {joint for limb in rig.legs for joint in limb.joints}
     others = [joint for joint in range(rig.skeleton.joint_count) if joint not in legs]
-    assert np.array_equal(bent[:, others], turns[:, others])
+    assert np.array_equal(bent[:, others], rotations[:, others])
 
 
 def one_foot(stance: int, swing: int, drift: float) -> np.ndarray:

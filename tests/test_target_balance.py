@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from akd.contact.balance import _least_shift, _nearest_in_hull
+from akd.contact.dynamics import _least_shift, _nearest_in_hull
 from akd.contact.prepare import TargetSettings, prepare
 from akd.contact.stance import close_gaps, extend_while_tipping
 from akd.contact.traces import trace
@@ -93,7 +93,7 @@ def test_a_good_gait_only_sways(plan: str):
     assert np.linalg.norm(still.joints - given.joints, axis=-1).mean() < 0.008
     target = prepare(rig, motion)
     swayed = trace(rig, target.motion)
-    assert 0.01 < target.swayed < 0.12
+    assert 0.01 < target.shifted < 0.12
     assert abs((swayed.joints - given.joints)[..., 1].mean()) < 0.008
     assert any("balance" in note for note in target.notes)
     low = np.minimum(given.feet[..., 1], swayed.feet[..., 1]) < 0.01
@@ -104,4 +104,4 @@ def test_balance_can_be_left_alone():
     rig = creature("dog", 0)
     motion = gait_motion(rig, "walk")
     motion = replace(motion, pose=motion.pose.to(torch.float64))
-    assert prepare(rig, motion, TargetSettings(balance=False)).swayed == 0
+    assert prepare(rig, motion, TargetSettings(balance=False)).shifted == 0

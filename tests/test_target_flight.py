@@ -9,7 +9,7 @@ from akd.assets import load_rig
 from akd.character.clips import read_clip
 from akd.character.kinematics import local_to_stage, skinned
 from akd.character.limb_model import limb_model
-from akd.contact.flight import MAX_LOAD, ballistic_rise, in_free_fall
+from akd.contact.dynamics import MAX_LOAD, ballistic_rise, in_free_fall
 from akd.contact.prepare import TargetSettings, prepare
 from akd.contact.roll import MAX_ROLL_SPEED, limit_roll_speed, rolling_path
 from akd.contact.stance import lock_paths
@@ -70,9 +70,9 @@ def test_a_planted_foot_goes_as_it_rolls():
 def test_what_touches_the_ground_does_not_slip_in_a_target(plan: str):
     rig = creature(plan, 0)
     target = prepare(rig, gait_motion(rig, "walk"))
-    strings, pose = limb_model(rig), target.motion.pose
+    model, pose = limb_model(rig), target.motion.pose
     posed = local_to_stage(rig.skeleton, pose.root_position.numpy(), joint_rotations(rig.skeleton, pose).numpy())
-    for foot, stands in zip(strings.feet, target.stance.T, strict=True):
+    for foot, stands in zip(model.feet, target.stance.T, strict=True):
         points = skinned(rig, foot.outline, *posed)
         touches = points[..., 1] < points[..., 1].min(1, keepdims=True) + 0.001
         both = touches[1:] & touches[:-1] & (stands[1:] & stands[:-1])[:, None]
@@ -86,17 +86,17 @@ def test_a_stiff_foot_tips_over_more_slowly(assets: Path):
     rig = load_rig(assets / "q_knight/KnightCharacter.glb")
     motion = read_clip(rig, "HumanArmature|Walking").motion
     target = prepare(rig, motion, TargetSettings(balance=False))
-    strings, pose = limb_model(rig), target.motion.pose
-    root, turns = pose.root_position.numpy(), joint_rotations(rig.skeleton, pose).numpy()
+    model, pose = limb_model(rig), target.motion.pose
+    root, rotations = pose.root_position.numpy(), joint_rotations(rig.skeleton, pose).numpy()
     both = target.stance[1:] & target.stance[:-1]
 
     def fastest(turned: np.ndarray) -> float:
-        steps = np.linalg.norm(np.diff(rolling_path(strings, root, turned), axis=0), axis=-1)
+        steps = np.linalg.norm(np.diff(rolling_path(model, root, turned), axis=0), axis=-1)
         return float(steps[both].max() * motion.fps)
 
-    calm = limit_roll_speed(strings, root, turns, target.stance, motion.fps)
-    assert fastest(turns) > 1.5 * MAX_ROLL_SPEED
+    calm = limit_roll_speed(model, root, rotations, target.stance, motion.fps)
+    assert fastest(rotations) > 1.5 * MAX_ROLL_SPEED
     assert fastest(calm) <= MAX_ROLL_SPEED + 0.02
     feet = {joint for limb in rig.legs for joint in limb.joints}
     others = [joint for joint in range(rig.skeleton.joint_count) if joint not in feet]
-    assert np.array_equal(calm[:, others], turns[:, others])
+    assert np.array_equal(calm[:, others], rotations[:, others])

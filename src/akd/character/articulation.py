@@ -9,13 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
+from akd.character.leg import main_chain
 from akd.cuboids import SIGNS, Cuboids, bone_cuboids
 from akd.errors import AkdError
-from akd.rig import GRAVITY, Rig
+from akd.rig import Rig
 from akd.skeleton import Skeleton
 
 DENSITY = 1000.0
-"""Flesh is as heavy as water [kg/m³]."""
+"""Of soft tissue: that of water [kg/m³]."""
 MIN_END_MASS = 0.001
 """A last bone lighter than this share of the body is not simulated for itself."""
 MIN_BRANCH_MASS = 0.02
@@ -23,7 +24,7 @@ MIN_BRANCH_MASS = 0.02
 MIN_LINK_MASS = 2e-4
 """No link is lighter than this share of the body …"""
 MIN_HALF_WIDTH = 0.02
-"""… nor does it turn more easily than a box of this half width [ℓ]: bones without flesh would have no inertia at all."""
+"""… nor does it turn more easily than a box of this half width [ℓ]: bones without skin would have no inertia at all."""
 RING = np.array([(np.cos(turn), 0.0, np.sin(turn)) for turn in np.arange(8) * np.pi / 4])
 """Directions in which the outline of a sole is sampled."""
 
@@ -60,9 +61,9 @@ class Articulation:
     """In ℓ/s²: 9.81 / leg_metres."""
     leg_metres: float = 1.0
     kilograms: float = 1.0
-    """Mass of the whole body, should someone ask."""
+    """Mass of the whole body [kg]."""
     anchored: bool = False
-    """Is the root nailed to the stage, as that of a pendulum?"""
+    """Is the root fixed to the stage, as that of a pendulum?"""
 
     @property
     def link_count(self) -> int:
@@ -95,15 +96,15 @@ def articulation_of(rig: Rig) -> Articulation:
         offsets=np.where(parents[:, None] < 0, 0.0, heads - heads[parents]), frames=skeleton.frames[joints],
         mass=mass, com=com - heads, inertia=inertia,
         points=points - heads[point_link], point_link=point_link, point_leg=point_leg,
-        gravity=GRAVITY / rig.leg_metres, leg_metres=rig.leg_metres, kilograms=float(volume.sum() * DENSITY * rig.leg_metres**3),
+        gravity=rig.gravity, leg_metres=rig.leg_metres, kilograms=float(volume.sum() * DENSITY * rig.leg_metres**3),
     )  # fmt: skip
 
 
 def _merge(skeleton: Skeleton, share: np.ndarray) -> np.ndarray:
     """For each joint the joint it moves with in the simulation: itself, or the nearest ancestor that is kept."""
     below = skeleton.is_ancestor @ share
-    kept_chain = {joint for limb in skeleton.limbs for joint in _main_chain(skeleton, limb.joints[0], limb.tip)}
-    legs = {joint for limb in skeleton.limbs_of("leg") for joint in _main_chain(skeleton, limb.joints[0], limb.tip)}
+    kept_chain = {joint for limb in skeleton.limbs for joint in main_chain(skeleton, limb)}
+    legs = {joint for limb in skeleton.limbs_of("leg") for joint in main_chain(skeleton, limb)}
     carrier = np.arange(skeleton.joint_count)
     for joint in range(1, skeleton.joint_count):
         parent = carrier[skeleton.parents[joint]]
@@ -112,14 +113,6 @@ def _merge(skeleton: Skeleton, share: np.ndarray) -> np.ndarray:
         if orphan or (tiny and joint not in legs):
             carrier[joint] = parent
     return carrier
-
-
-def _main_chain(skeleton: Skeleton, first: int, tip: int) -> list[int]:
-    """The joints from a limb's tip up to where it leaves the body."""
-    chain = [tip]
-    while chain[-1] != first and skeleton.parents[chain[-1]] >= 0:
-        chain.append(int(skeleton.parents[chain[-1]]))
-    return chain
 
 
 def _mass_properties(cuboids: Cuboids, share: np.ndarray, link: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -140,17 +133,17 @@ def _mass_properties(cuboids: Cuboids, share: np.ndarray, link: np.ndarray) -> t
 def _touching_points(rig: Rig, cuboids: Cuboids, link_of_joint: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Vertices of the skin, their links and legs: eight per bone, and the outline of every sole.
 
-    The corners of a cuboid stick out of the flesh and would touch the ground before the skin does, so each corner is
+    The corners of a cuboid stick out of the skin and would touch the ground before the skin does, so each corner is
     replaced by the vertex of its bone that reaches furthest toward it.
     """
     owner = rig.weights.argmax(1)
     leg_of_vertex: dict[int, int] = {}
     for joint in range(rig.skeleton.joint_count):
-        flesh = np.flatnonzero(owner == joint)
-        if len(flesh):
-            local = (rig.mesh.vertices[flesh] - cuboids.center[joint]) @ cuboids.axes[joint]
+        own = np.flatnonzero(owner == joint)
+        if len(own):
+            local = (rig.mesh.vertices[own] - cuboids.center[joint]) @ cuboids.axes[joint]
             corners = local / np.maximum(cuboids.half[joint], 1e-6) @ SIGNS.T
-            leg_of_vertex |= dict.fromkeys(flesh[corners.argmax(0)].tolist(), -1)
+            leg_of_vertex |= dict.fromkeys(own[corners.argmax(0)].tolist(), -1)
     for leg, sole in enumerate(rig.soles):
         for joint in np.unique(owner[sole]):
             patch = sole[owner[sole] == joint]

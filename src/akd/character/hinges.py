@@ -1,4 +1,7 @@
-"""Knees and elbows bend one way. Pictures of 64 pixels do not insist on it, and a leg on its way from one to the other snaps."""
+"""Joint limits of hinges: knees and elbows bend one way.
+
+Pictures of 64 pixels do not show which way a leg is bent, and one that changes over snaps.
+"""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -16,9 +19,9 @@ FORWARD = np.array([1.0, 0.0, 0.0])
 MIN_ELBOW_SINE = 0.3
 """An upper arm that is held this nearly straight forward (sine) does not tell which way its elbow bends."""
 LIMIT_WIDTH = 0.1
-"""Over this the limit sets in, and by so much more than a stretched leg a hinge opens [rad]."""
+"""Width over which the limit sets in, and how much further than a stretched leg a hinge may open [rad]."""
 LIMIT_LEAK = 0.1
-"""How much of what goes beyond the limit is left, so that the way back is felt."""
+"""Slope beyond the limit, so that the gradient points back."""
 
 
 class Hinges(NamedTuple):
@@ -30,23 +33,23 @@ class Hinges(NamedTuple):
     least: Float[Tensor, " hinge"]
     """How far from rest a hinge may open [rad], not positive."""
 
-    def kept(self, angles: Float[Tensor, "time joint 3"]) -> Float[Tensor, "time joint 3"]:
-        """The same angles, but no hinge opened too far."""
+    def limited(self, angles: Float[Tensor, "time joint 3"]) -> Float[Tensor, "time joint 3"]:
+        """The same angles with every hinge softly limited."""
         fold = (angles[:, self.joints] * self.axes).sum(-1)
-        spare = soft_limit(fold - self.least) - (fold - self.least)
-        return angles.index_add(1, self.joints, spare[..., None] * self.axes)
+        excess = soft_limit(fold - self.least) - (fold - self.least)
+        return angles.index_add(1, self.joints, excess[..., None] * self.axes)
 
 
 def hinges_of(rig: Rig) -> Hinges:
     """Knees and hocks fold as they are bent at rest, or as anatomy says where they are straight; elbows bring hands forward."""
-    strings = limb_model(rig)
-    found = [hinge for foot in strings.feet for hinge in _knees(foot.leg)] + [
-        hinge for arm in strings.arms for hinge in _elbows(arm)
+    model = limb_model(rig)
+    hinges = [hinge for foot in model.feet for hinge in _knees(foot.leg)] + [
+        hinge for arm in model.arms for hinge in _elbows(arm)
     ]
-    axes = np.array([axis @ rig.skeleton.frames[joint] for joint, axis, _ in found]).reshape(-1, 3)
-    least = [min(MIN_BEND - bend, 0.0) - LIMIT_WIDTH for _, _, bend in found]
+    axes = np.array([axis @ rig.skeleton.frames[joint] for joint, axis, _ in hinges]).reshape(-1, 3)
+    least = [min(MIN_BEND - bend, 0.0) - LIMIT_WIDTH for _, _, bend in hinges]
     return Hinges(
-        torch.tensor([joint for joint, _, _ in found], dtype=torch.long), torch.tensor(axes, dtype=torch.float32),
+        torch.tensor([joint for joint, _, _ in hinges], dtype=torch.long), torch.tensor(axes, dtype=torch.float32),
         torch.tensor(least, dtype=torch.float32),
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""A leg as something that folds: from its hip to its foot it is a zigzag in one plane, with a ball joint on top.
+"""Analytic inverse kinematics of a leg: a planar chain of hinges from hip to foot, with a ball joint on top.
 
 All the hinges between hip and foot fold together, each in the direction it is already bent at rest, so one number says how
 long the leg is. Reaching for a point is then exact and needs no iteration: fold until the length fits, aim at the point,
@@ -16,20 +16,21 @@ from akd.skeleton import LATERAL, Limb, Skeleton
 
 UP = np.array([0.0, 1.0, 0.0])
 MIN_VISIBLE_BEND = np.radians(6.0)
-"""A hinge bent less than this at rest does not show which way it bends: anatomy decides."""
+"""A hinge bent less than this at rest does not show which way it bends [rad]: anatomy decides."""
 MIN_BEND = np.radians(4.0)
-"""No hinge opens further than this, or than at rest where that is further: locked knees pop."""
+"""No hinge opens further than this, or than at rest where that is straighter [rad]: fully stretched knees pop."""
 MAX_BEND = np.radians(150.0)
+"""No hinge folds further than this [rad]."""
 FOLD_SHARES = (1.0, 1.0, 0.5, 0.3)
 """How much each hinge takes part in folding, from the body outwards: knee and hock are coupled, a fetlock only gives way."""
 SPRAWL_SPREAD = 0.75
-"""A leg whose foot is further out from the hip than this share of the hip's height sprawls."""
+"""A leg sprawls if its foot is further out from the hip than this share of the hip's height,"""
 SPRAWL_SHARE = 0.35
-"""So does one with this share of squared bone length across the sagittal plane."""
+"""or if this share of its squared bone length is across the sagittal plane."""
 
 
 class LegPose(NamedTuple):
-    """The turns of a leg's joints, each relative to its parent, in stage axes."""
+    """Rotations of a leg's joints relative to their parents, in stage axes."""
 
     hip: Float[np.ndarray, "frame 3 3"]
     fold: Float[np.ndarray, "frame hinge"]
@@ -113,7 +114,7 @@ class Leg:
         return self.signs * (bend - self.rest_bends)
 
     def _foot_at(self, fold: Float[np.ndarray, "sample hinge"]) -> Float[np.ndarray, "sample 3"]:
-        """The foot joint seen from the hip, hip unturned."""
+        """The foot joint relative to the hip, with the hip at rest."""
         turn = np.concatenate((np.zeros((len(fold), 1)), np.cumsum(fold, -1)), -1)
         planar = (self.bones * np.exp(1j * turn)).sum(-1)
         return planar.real[:, None] * self.basis[0] + planar.imag[:, None] * self.basis[1] + self.across * self.normal

@@ -1,4 +1,4 @@
-"""A rig seen with a puppeteer's eyes: legs that reach, feet that stand, arms, spine, neck and tail to bend."""
+"""The limb model of a rig: legs with their inverse kinematics, feet with soles, arms, spine, neck, tails and wings."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -19,13 +19,13 @@ LOW_SOLE_SHARE = 0.18
 SOLE_THICKNESS = 0.03
 """Vertices of a leg this near to its lowest touch the ground [ℓ]."""
 SOLE_SAMPLES = 32
-"""Vertices of a sole that are looked at besides those on its outline: toes that bend make new lowest points."""
+"""Vertices of a sole that are sampled besides those on its outline: toes that bend make new lowest points."""
 FOOT_HEIGHT = 0.25
 """Vertices of a leg below this height can come to touch the ground when the foot tilts [ℓ]."""
 MAX_COLLAR_RATIO = 0.75
 """A bone shorter than this share of the next may be a collar bone; upper and lower arms are nearly alike."""
 CACHED_RIGS = 8
-"""Rigs whose strings are remembered; a puppet holds its rig, so remembering all would keep every rig alive."""
+"""Rigs whose limb model is cached; a limb model holds its rig, so caching all would keep every rig alive."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,9 +38,9 @@ class Foot:
     centre: Float[np.ndarray, " 3"]
     """Mean of the sole at rest, at the height of its lowest point."""
     ball: Float[np.ndarray, " 3"]
-    """About what the foot turns when the heel rises: the joint of the toes, or the front end of the sole."""
+    """Pivot of the foot when the heel rises: the joint of the toes, or the front end of the sole."""
     heel: Float[np.ndarray, " 3"]
-    """About what it turns when the toes rise."""
+    """Pivot of the foot when the toes rise."""
     sole: Int[np.ndarray, " sole"]
     outline: Int[np.ndarray, " point"]
     """The vertices that can be lowest, whichever way the foot tilts."""
@@ -69,7 +69,7 @@ class Arm:
 
 @dataclass(frozen=True, eq=False)
 class LimbModel:
-    """The strings of a rig."""
+    """Feet, arms and chains of a rig, in the order of its labels."""
 
     rig: Rig
     feet: tuple[Foot, ...]
@@ -92,11 +92,11 @@ class LimbModel:
     @property
     def gravity(self) -> float:
         """[ℓ/s²]"""
-        return 9.81 / self.rig.leg_metres
+        return self.rig.gravity
 
     @cached_property
     def kilograms(self) -> float:
-        """Weight of a body as dense as water; that of an open mesh is a rough guess."""
+        """Mass of a body as dense as water [kg]; that of an open mesh is a rough guess."""
         first, second, third = (self.rig.mesh.vertices[corner] for corner in self.rig.mesh.faces.T)
         volume = abs(float((first * np.cross(second, third)).sum())) / 6
         return 1000 * volume * self.rig.leg_metres**3
@@ -159,13 +159,13 @@ class LimbModel:
         return self.rig.weights.argmax(1)
 
     @cached_property
-    def height_arms(self) -> Float[np.ndarray, "vertex lever"]:
+    def height_matrix(self) -> Float[np.ndarray, "vertex lever"]:
         """Weight × (x, y, z, 1) of every vertex for every joint: the heights of all skin are one product with this matrix."""
         arms = np.concatenate((self.rig.mesh.vertices, np.ones((len(self.rig.weights), 1))), 1)
         return (self.rig.weights[:, :, None] * arms[:, None]).reshape(len(arms), -1).astype(np.float32)
 
     def watching(self, points: Int[np.ndarray, " point"]) -> "LimbModel":
-        """The same strings with an eye on these vertices too."""
+        """The same limb model that keeps these vertices out of the ground too."""
         feet, left = [], points
         for foot, limb in zip(self.feet, self.rig.legs, strict=True):
             owner, upper = self.point_owner[left], foot.leg.chain[:-1]
@@ -178,7 +178,7 @@ class LimbModel:
 
 @lru_cache(CACHED_RIGS)
 def limb_model(rig: Rig) -> LimbModel:
-    """The strings of this rig, found once."""
+    """The limb model of this rig, found once."""
     skeleton = rig.skeleton
     chains: dict[Kind, list[list[int]]] = {
         kind: [main_chain(skeleton, limb) for limb in skeleton.limbs_of(kind)]

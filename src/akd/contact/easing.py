@@ -1,20 +1,22 @@
+"""Curves from 0 to 1 that start and end at rest, and curves through keys."""
+
 import numpy as np
 
 
 def septic_step(u: np.ndarray) -> np.ndarray:
-    """From 0 to 1 with no velocity, acceleration and jerk at the ends: feet leave and meet the ground without sliding."""
+    """From 0 to 1 with zero velocity, acceleration and jerk at the ends: toe-off and touch-down without sliding."""
     u = np.clip(u, 0.0, 1.0)
     return u**4 * (35 - 84 * u + 70 * u**2 - 20 * u**3)
 
 
 def quintic_step(u: np.ndarray) -> np.ndarray:
-    """From 0 to 1 with no velocity and acceleration at the ends."""
+    """From 0 to 1 with zero velocity and acceleration at the ends."""
     u = np.clip(u, 0.0, 1.0)
     return u**3 * (10 - 15 * u + 6 * u**2)
 
 
 def lift_arc(u: np.ndarray) -> np.ndarray:
-    """Up and down again: 0 and without velocity at the ends, quickly up, 1 a little before the middle."""
+    """Height of a swing: 0 and at rest at both ends, 1 a little before the middle."""
     u = np.clip(u, 0.0, 1.0) ** 0.9
     return (4 * u * (1 - u)) ** 1.4
 

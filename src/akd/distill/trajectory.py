@@ -160,7 +160,7 @@ class Trajectory(nn.Module):
         angles = values[:, 6:].unflatten(1, (-1, 3))
         angles = self.neutral + torch.cat((torch.zeros_like(angles[:, :1]), angles), 1)
         if self.hinges is not None:
-            angles = self.hinges.kept(angles)
+            angles = self.hinges.limited(angles)
         return Pose(self.rest + carried + values[:, :3], rotation_vector_to_quaternion(values[:, 3:6]), angles)
 
     def _two_sided(self, values: Float[Tensor, "time channel"], times: Times, curves: Fourier) -> Float[Tensor, "time channel"]:

@@ -1,7 +1,8 @@
-"""Strides: their period, when each foot lands, how far it swings, how the legs share the work.
+"""Measures of gait: stride period, touch-down phase, duty factor and amplitude of each foot, and the name of the gait.
 
 ``fore_aft`` is frame × foot: how far each foot is in front of the root along the body's heading (root x, z and yaw
-removed; pitch and roll left, since strides are made on the ground). ``feet`` is as in ``contact``.
+removed; pitch and roll left, since strides are made on the ground). ``feet`` is as in ``contact.measures``. Legs are ordered as
+in ``Skeleton.limbs_of("leg")``: front to hind, left before right; LF, RF, LH, RH for a quadruped.
 
 Readings of the definition:
 
@@ -9,13 +10,9 @@ Readings of the definition:
   to hold a whole number of strides (often exactly one), read off its Fourier series; of any other clip straight trend
   and sinusoid are fitted together, because removing the trend first would bend a clip of few strides.
 - Touch-down is the moment from which a foot is below the contact height and no longer swings forward, interpolated
-  between frames: artists' feet skim the ground long before they land. Of the contacts within a stride the longest
+  between frames: drawn feet skim the ground long before they land. Of the contacts within a stride the longest
   counts. Where some foot has none inside the clip, *every* foot's phase is that of its foremost point.
-- Forward is the way the body goes: for a clip that walks backwards, ``fore_aft`` is to be given with its sign turned.
-
-The names of gaits: from the phases at which feet land to a word.
-
-Legs are ordered as in ``Skeleton.limbs_of("leg")``: front to hind, left before right: LF, RF, LH, RH for a quadruped.
+- Forward is the direction of travel: for a clip that walks backwards, ``fore_aft`` is to be given with its sign turned.
 """
 
 from dataclasses import dataclass
@@ -29,7 +26,17 @@ from akd.rig import GRAVITY
 MIN_AMPLITUDE = 0.1
 """Feet that swing less than this do not walk [ℓ]."""
 MIN_TRAVEL_SPEED = 0.05
-"""A root that gets ahead no faster than this has no heading [ℓ/s]."""
+"""A root that travels no faster than this has no heading [ℓ/s]."""
+QUADRUPED_PHASES = {
+    "walk": (0.0, 0.5, 0.75, 0.25),
+    "trot": (0.0, 0.5, 0.5, 0.0),
+    "pace": (0.0, 0.5, 0.0, 0.5),
+    "bound": (0.0, 0.0, 0.5, 0.5),
+    "gallop": (0.0, 0.1, 0.5, 0.6),
+}
+"""Touch-down phases of LF, RF, LH, RH."""
+MAX_PHASE_DISTANCE = 0.11
+"""Beyond this mean phase distance [strides] no template fits; walk and trot are 0.125 apart."""
 ForeAft = Float[np.ndarray, "frame foot"]
 
 
@@ -68,7 +75,7 @@ def measure_stride(fore_aft: ForeAft, feet: Feet, fps: float) -> StrideMeasures 
 
 
 def is_closed(fore_aft: ForeAft) -> bool:
-    """Do the ends of the clip meet in place and roughly in velocity, so that its last frame is the first of the next round?
+    """Do the ends of the clip meet in place and roughly in velocity, so that its last frame is the first of the next cycle?
 
     Velocities at the ends of quick strides are known only roughly; they tell a whole number of strides from a half.
     """
@@ -114,8 +121,8 @@ def touch_down(
     apart = np.abs(times[:, None] - times)
     if closed:
         apart = np.minimum(apart, len(down) / fps - apart)
-    beaten = ((apart < period / 2) & (lengths[:, None] < lengths)).any(1)
-    return circular_mean(times[~beaten] / period)
+    shorter = ((apart < period / 2) & (lengths[:, None] < lengths)).any(1)
+    return circular_mean(times[~shorter] / period)
 
 
 def duty_factor(feet: Feet, closed: bool) -> Float[np.ndarray, " foot"]:
@@ -124,7 +131,7 @@ def duty_factor(feet: Feet, closed: bool) -> Float[np.ndarray, " foot"]:
 
 
 def alternation(phase: Float[np.ndarray, " 2"], amplitude: Float[np.ndarray, " 2"]) -> float:
-    """½(1 − cos Δφ) of a left and a right foot: 1 opposite, 0 together, 0 also if either swings less than 0.1 ℓ."""
+    """½(1 − cos Δφ) of a left and a right foot: 1 in antiphase, 0 in phase, 0 also if either swings less than 0.1 ℓ."""
     if amplitude.min() < MIN_AMPLITUDE:
         return 0.0
     return float(0.5 * (1 - np.cos(2 * np.pi * (phase[0] - phase[1]))))
@@ -136,7 +143,7 @@ def froude(speed: float, leg_metres: float) -> float:
 
 
 def heading(root: Float[np.ndarray, "frame 3"], turn: Float[np.ndarray, " frame"], fps: float) -> float | None:
-    """Cosine between root velocity and body forward, frames weighted by their speed; None if the root stays (sways).
+    """Cosine between root velocity and body forward, frames weighted by their speed; None if the root stays in place.
 
     ``turn`` is the root's yaw; the forward of a step is that of its middle.
     """
@@ -171,7 +178,7 @@ def _foremost_and_amplitude(fore_aft: ForeAft, fps: float, period: float, closed
 
 
 def _explained(fore_aft: ForeAft, cycles: np.ndarray) -> np.ndarray:
-    """How much of the feet's motion a trend and a sinusoid of each of these numbers of cycles account for together."""
+    """Power of the feet's motion that a trend and a sinusoid explain, for each of these numbers of cycles."""
     orthonormal, _ = np.linalg.qr(_basis(len(fore_aft), cycles))
     return np.square(orthonormal.transpose(0, 2, 1) @ (fore_aft - fore_aft.mean(0))).sum((1, 2))
 
@@ -186,8 +193,8 @@ def _basis(frame_count: int, cycles: np.ndarray) -> np.ndarray:
 def _speed(fore_aft: np.ndarray, closed: bool) -> np.ndarray:
     """Central differences [ℓ per frame], around the seam of a closed clip."""
     if closed:
-        round_ = np.concatenate((fore_aft[-2:-1], fore_aft, fore_aft[1:2]))
-        return (round_[2:] - round_[:-2]) / 2
+        wrapped = np.concatenate((fore_aft[-2:-1], fore_aft, fore_aft[1:2]))
+        return (wrapped[2:] - wrapped[:-2]) / 2
     return np.gradient(fore_aft)
 
 
@@ -201,18 +208,6 @@ def _run_length(low: np.ndarray, start: int, closed: bool) -> int:
     """Frames for which a contact lasts, around the seam of a closed clip."""
     ahead = np.concatenate((low[start:], low[:start])) if closed else low[start:]
     return int(len(ahead) if ahead.all() else ahead.argmin())
-
-
-QUADRUPED_PHASES = {
-    "walk": (0.0, 0.5, 0.75, 0.25),
-    "trot": (0.0, 0.5, 0.5, 0.0),
-    "pace": (0.0, 0.5, 0.0, 0.5),
-    "bound": (0.0, 0.0, 0.5, 0.5),
-    "gallop": (0.0, 0.1, 0.5, 0.6),
-}
-"""Touch-down phases of LF, RF, LH, RH."""
-MAX_PHASE_DISTANCE = 0.11
-"""Beyond this mean distance in phase no template fits; walk and trot are 0.125 apart."""
 
 
 def gait_name(stride: StrideMeasures, sides: str) -> str | None:
@@ -258,8 +253,8 @@ def _nearest_quadruped(phase: np.ndarray) -> str | None:
 
 
 def _is_wave(phase: np.ndarray) -> bool:
-    """Does each leg land with the same lag after the one before it, on both sides, and is there a lag at all?"""
-    lags = np.diff(phase.reshape(-1, 2), axis=0).ravel()
-    lag = circular_mean(lags)
-    spread = np.abs((lags - lag + 0.5) % 1.0 - 0.5)
-    return bool(spread.mean() < MAX_PHASE_DISTANCE and abs((lag + 0.5) % 1.0 - 0.5) > 0.04)
+    """Does each leg land with the same phase offset to the one before it, on both sides, and is there an offset at all?"""
+    offsets = np.diff(phase.reshape(-1, 2), axis=0).ravel()
+    offset = circular_mean(offsets)
+    spread = np.abs((offsets - offset + 0.5) % 1.0 - 0.5)
+    return bool(spread.mean() < MAX_PHASE_DISTANCE and abs((offset + 0.5) % 1.0 - 0.5) > 0.04)

@@ -1,4 +1,4 @@
-"""The gaits: who lands when, how long feet stay down, how fast, and how the body goes with it.
+"""The table of gaits: touch-down phases, duty factor, speed, and how the body moves with the legs.
 
 Phases are the time of touch-down as a share of the stride, for legs ordered front to hind, left before right (LF, RF, LH, RH).
 Speeds are Froude numbers v²/(gℓ), so that a mouse and an elephant walk alike: animals change from walk to run near 0.5
@@ -12,7 +12,7 @@ from akd.errors import AkdError
 
 @dataclass(frozen=True)
 class Gait:
-    """One way of going."""
+    """One gait of a typical animal."""
 
     name: str
     phases: dict[int, tuple[float, ...]]
@@ -27,7 +27,7 @@ class Gait:
     clearance: float
     """How high feet are lifted [ℓ]."""
     crouch: float = 0.02
-    """How far the body is carried below its height at rest [ℓ]."""
+    """How far the body is carried below its rest height [ℓ]."""
     stride: float = 1.0
     """Stride length relative to what the speed suggests."""
     width: float = 0.8

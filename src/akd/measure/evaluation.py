@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Int
 
 from akd.contact import measures as contact
-from akd.contact import traces as treadmill
+from akd.contact import treadmill
 from akd.contact.traces import Trace, trace
 from akd.gait import measures as gait
 from akd.gait.measures import gait_name
