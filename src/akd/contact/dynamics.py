@@ -101,7 +101,7 @@ def _angular_momentum(
 def _support_points(
     model: LimbModel, stage: JointRotations, position: JointPositions, targets: Feet, stance: Stance
 ) -> tuple[GroundPoints, SupportMask]:
-    """Outlines of the feet, and the points that span the support polygon: of standing feet, or of the lowest where none stands."""
+    """Outlines of the feet, and the points that span the support polygon: of standing feet, of the lowest if none stands."""
     lowest = targets[..., 1] == targets[..., 1].min(1, keepdims=True)
     standing = np.where(stance.any(1, keepdims=True), stance, lowest)
     points, supporting = [], []
