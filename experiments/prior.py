@@ -11,7 +11,8 @@ from pathlib import Path
 import torch
 
 from akd.prior.load import load_prior
-from akd.prior.prior import VideoPrior, add_noise
+from akd.prior.prior import VideoPrior
+from akd.prior.schedule import add_noise
 from akd.training.held_out import FIRST_HELD_OUT_SEED, HELD_OUT_PLANS
 from akd.training.prior.probe import JUDGES, TIMES, ProbeTable, creature_cases, probe, rig_case
 
@@ -34,7 +35,7 @@ def score_seconds(prior: VideoPrior) -> float:
     z = prior.encode(video)
     noise = torch.randn_like(z)
     z_t = add_noise(z.detach(), noise, prior.schedule.level(t))
-    z.backward(z.detach() - prior.denoise(z_t, t, text, none, 5.0).clean)
+    z.backward(z.detach() - prior.denoise(z_t, t, text, none, 5.0).x0)
     return time.perf_counter() - began
 
 

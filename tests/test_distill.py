@@ -16,7 +16,7 @@ from akd.distill.prompts import expand, negative_prompts, subject
 from akd.distill.recipe import PAPER, Recipe
 from akd.distill.soft_film import film_softly
 from akd.distill.trajectory import Fourier, Frames, Spline, Trajectory
-from akd.prior.prior import SAID, SHOWN, LatentShape, VideoPrior, guided_denoising_error
+from akd.prior.prior import CHANGE_EXPONENT, TEXT_WEIGHT, LatentShape, VideoPrior, guided_denoising_error
 from akd.prior.schedule import Denoised, NoiseSchedule
 from akd.reconstruct.skinned import skinned_splats
 from akd.render.film import FilmSettings, film
@@ -47,9 +47,9 @@ class GaussianPrior(VideoPrior):
 
     def denoise(self, z_t, t, text, negative=None, guidance=1.0):  # type: ignore[no-untyped-def]
         level = self.schedule.level(t)
-        kept = level.signal * self.spread**2 / (level.signal.square() * self.spread**2 + level.noise.square())
-        clean = self.mean + kept * (z_t - level.signal * self.mean)
-        return Denoised(clean, (z_t - level.signal * clean) / level.noise)
+        kept = level.alpha * self.spread**2 / (level.alpha.square() * self.spread**2 + level.sigma.square())
+        clean = self.mean + kept * (z_t - level.alpha * self.mean)
+        return Denoised(clean, (z_t - level.alpha * clean) / level.sigma)
 
 
 def test_a_fourier_motion_is_an_exact_loop() -> None:
@@ -316,16 +316,19 @@ class ListeningPrior(GaussianPrior):
 
     def denoise(self, z_t, t, text, negative=None, guidance=1.0):  # type: ignore[no-untyped-def]
         guess = super().denoise(z_t, t, text)
-        still = guess.clean.mean(2, keepdim=True)
-        return guess._replace(clean=still + (0.1 + 0.8 * text["heard"]) * (guess.clean - still))
+        still = guess.x0.mean(2, keepdim=True)
+        return guess._replace(x0=still + (0.1 + 0.8 * text["heard"]) * (guess.x0 - still))
 
 
 def test_surprise_is_small_for_what_is_known_and_grows_slowly_with_what_is_shown() -> None:
     clip = torch.randn(1, 3, 9, 16, 16, generator=seeded())
     noise, t = draw_noise(clip.shape[1:], 4, (0.3, 0.8), seeded(1))
     still = clip.mean(2, keepdim=True).expand_as(clip)
-    expecting = [guided_denoising_error(GaussianPrior(still), still + larger * (clip - still), noise, t, "") for larger in (1.0, 3.0)]
-    assert float(expecting[1] - expecting[0]) == pytest.approx((1 - SHOWN) * 2 * np.log(3.0), abs=1e-3)
+    expecting = [
+        guided_denoising_error(GaussianPrior(still), still + larger * (clip - still), noise, t, "") for larger in (1.0, 3.0)
+    ]
+    assert float(expecting[1] - expecting[0]) == pytest.approx((1 - CHANGE_EXPONENT) * 2 * np.log(3.0), abs=1e-3)
     assert guided_denoising_error(GaussianPrior(clip), clip, noise, t, "") < expecting[0] - 5
     prior = ListeningPrior(clip)
-    assert guided_denoising_error(prior, clip, noise, t, "the clip") < guided_denoising_error(prior, clip, noise, t, "another") - SAID
+    right, wrong = (guided_denoising_error(prior, clip, noise, t, text) for text in ("the clip", "another"))
+    assert right < wrong - TEXT_WEIGHT

@@ -8,7 +8,7 @@ from PIL import Image
 
 from akd.errors import AkdError
 from akd.prior.families import FAMILIES
-from akd.prior.info import KNOWN, on_meta, parameters, prior_info
+from akd.prior.info import KNOWN_MODELS, build_on_meta, parameter_count, prior_info
 from akd.prior.load import load_prior
 from akd.prior.prior import VideoPrior
 from akd.render.film import FilmSettings
@@ -72,7 +72,7 @@ def test_the_folder_is_one_that_diffusers_loads(tmp_path: Path) -> None:
 
 def test_encoding_forgets_what_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
     """What autograd keeps of a large clip is less than what the plain encoder keeps of it."""
-    monkeypatch.setattr("akd.prior.family.SMALL_PICTURES", 0)
+    monkeypatch.setattr("akd.prior.family.CHECKPOINT_MIN_VALUES", 0)
     pipe = build_pipeline()
     prior = VideoPrior(FAMILIES["CogVideoXPipeline"](pipe), FilmSettings())
     video = torch.rand(1, 17, 64, 64, 3, requires_grad=True)
@@ -98,8 +98,8 @@ def test_encoding_forgets_what_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
     [("THUDM/CogVideoX-2b", 1.694), ("THUDM/CogVideoX-5b", 5.570), ("Wan-AI/Wan2.1-T2V-1.3B-Diffusers", 1.419)],
 )
 def test_big_models_have_the_parameters_their_names_promise(name: str, billions: float) -> None:
-    prior, _ = on_meta(KNOWN[name])
-    assert parameters(prior.family.network) / 1e9 == pytest.approx(billions, abs=0.001)
+    prior, _ = build_on_meta(KNOWN_MODELS[name])
+    assert parameter_count(prior.family.network) / 1e9 == pytest.approx(billions, abs=0.001)
 
 
 def test_shapes_of_the_paper() -> None:

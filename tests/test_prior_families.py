@@ -43,10 +43,10 @@ def test_gradient_of_encode_equals_the_one_that_remembers_everything(prior: Vide
         weights = torch.linspace(-1, 1, latents.numel()).view_as(latents)
         return torch.autograd.grad((latents * weights).sum(), leaf)[0]
 
-    monkeypatch.setattr("akd.prior.family.SMALL_PICTURES", 0)
+    monkeypatch.setattr("akd.prior.family.CHECKPOINT_MIN_VALUES", 0)
     forgetful = gradient()
     for module in ("cogvideox", "wan", "modelscope"):
-        monkeypatch.setattr(f"akd.prior.families.{module}.forgetfully", lambda function, *args: function(*args))
+        monkeypatch.setattr(f"akd.prior.families.{module}.checkpointed", lambda function, *args: function(*args))
     if getattr(vae, "is_gradient_checkpointing", False):
         vae.disable_gradient_checkpointing()
     remembering = gradient()
@@ -61,15 +61,15 @@ def test_predictions_agree_with_their_guesses(prior: VideoPrior) -> None:
     level = prior.schedule.level(t)
     z_t = add_noise(clean, noise, level)
     guess = prior.denoise(z_t, t, prior.embed("a dog walking"))
-    assert guess.clean.isfinite().all()
-    torch.testing.assert_close(add_noise(guess.clean, guess.noise, level), z_t, rtol=1e-3, atol=1e-4)
+    assert guess.x0.isfinite().all()
+    torch.testing.assert_close(add_noise(guess.x0, guess.noise, level), z_t, rtol=1e-3, atol=1e-4)
 
 
 def test_guidance_goes_from_without_to_with_text(prior: VideoPrior) -> None:
     z_t = torch.randn(1, *prior.latent_shape(*film_of(prior).shape[1:4]))
     t, words, none = torch.tensor([0.6]), prior.embed("a horse galloping"), prior.embed("")
-    with_text, without, doubled = (prior.denoise(z_t, t, words, none, scale).clean for scale in (1.0, 0.0, 2.0))
-    torch.testing.assert_close(without, prior.denoise(z_t, t, none).clean)
+    with_text, without, doubled = (prior.denoise(z_t, t, words, none, scale).x0 for scale in (1.0, 0.0, 2.0))
+    torch.testing.assert_close(without, prior.denoise(z_t, t, none).x0)
     torch.testing.assert_close(doubled - with_text, with_text - without, rtol=1e-3, atol=1e-4)
     assert (with_text - without).abs().max() > 1e-7
 

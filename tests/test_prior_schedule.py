@@ -6,13 +6,13 @@ import torch
 from akd.prior.schedule import (
     DENOISED_FROM,
     TARGETS,
-    Level,
+    NoiseLevel,
     NoiseSchedule,
     add_noise,
+    classifier_free_guidance,
     denoised_from_flow,
     denoised_from_v,
     diffusion_schedule,
-    guide,
 )
 
 
@@ -32,17 +32,17 @@ def test_the_perfect_prediction_gives_back_what_was_mixed(prediction: str, pair:
     clean, noise = pair
     schedule = schedules()[prediction]
     level = schedule.level(torch.tensor([0.02, 0.3, 0.5, 0.8, 0.98], dtype=torch.float64))
-    guess = schedule.guess(schedule.target(clean, noise, level), add_noise(clean, noise, level), level)
-    torch.testing.assert_close(guess.clean, clean)
+    guess = schedule.denoised(schedule.target(clean, noise, level), add_noise(clean, noise, level), level)
+    torch.testing.assert_close(guess.x0, clean)
     torch.testing.assert_close(guess.noise, noise)
 
 
 @pytest.mark.parametrize("kind", DENOISED_FROM)
 def test_conversions_hold_for_any_levels(kind: str, pair: tuple) -> None:
     clean, noise = pair
-    level = Level(torch.full((1, 1, 1, 1, 1), 0.7, dtype=torch.float64), torch.full((1, 1, 1, 1, 1), 1.3, dtype=torch.float64))
+    level = NoiseLevel(*(torch.full((1, 1, 1, 1, 1), size, dtype=torch.float64) for size in (0.7, 1.3)))
     guess = DENOISED_FROM[kind](TARGETS[kind](clean, noise, level), add_noise(clean, noise, level), level)
-    torch.testing.assert_close(guess.clean, clean)
+    torch.testing.assert_close(guess.x0, clean)
     torch.testing.assert_close(guess.noise, noise)
 
 
@@ -53,22 +53,22 @@ def test_any_prediction_is_consistent_with_the_noisy_latent(pair: tuple) -> None
         (denoised_from_flow, schedules()["flow"].level(torch.full((5,), 0.6, dtype=torch.float64))),
     ):
         parts = guess(prediction, z_t, level)
-        torch.testing.assert_close(add_noise(parts.clean, parts.noise, level), z_t)
+        torch.testing.assert_close(add_noise(parts.x0, parts.noise, level), z_t)
 
 
 def test_the_papers_formula_for_v(pair: tuple) -> None:
     v, z_t = pair
     level = schedules()["v"].level(torch.full((5,), 0.4, dtype=torch.float64))
-    torch.testing.assert_close(denoised_from_v(v, z_t, level).clean, level.signal * z_t - level.noise * v)
+    torch.testing.assert_close(denoised_from_v(v, z_t, level).x0, level.alpha * z_t - level.sigma * v)
 
 
 def test_levels_keep_their_sums() -> None:
     t = torch.linspace(0, 1, 21, dtype=torch.float64)
     diffusion, flow = schedules()["v"].level(t), schedules()["flow"].level(t)
     ones = torch.ones(21, 1, 1, 1, 1, dtype=torch.float64)
-    torch.testing.assert_close(diffusion.signal.square() + diffusion.noise.square(), ones)
-    torch.testing.assert_close(flow.signal + flow.noise, ones)
-    assert (diffusion.signal.flatten().diff() < 0).all()
+    torch.testing.assert_close(diffusion.alpha.square() + diffusion.sigma.square(), ones)
+    torch.testing.assert_close(flow.alpha + flow.sigma, ones)
+    assert (diffusion.alpha.flatten().diff() < 0).all()
 
 
 def test_network_times_are_steps_or_thousandths() -> None:
@@ -86,6 +86,6 @@ def test_sampling_times_lean_toward_noise_and_keep_their_ends() -> None:
 
 def test_guidance_is_linear(pair: tuple) -> None:
     with_text, without = pair
-    assert torch.equal(guide(with_text, without, 0.0), without)
-    torch.testing.assert_close(guide(with_text, without, 1.0), with_text)
-    torch.testing.assert_close(guide(with_text, without, 3.0) - without, 3 * (with_text - without))
+    assert torch.equal(classifier_free_guidance(with_text, without, 0.0), without)
+    torch.testing.assert_close(classifier_free_guidance(with_text, without, 1.0), with_text)
+    torch.testing.assert_close(classifier_free_guidance(with_text, without, 3.0) - without, 3 * (with_text - without))

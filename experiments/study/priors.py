@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from akd.prior.family import Text
+from akd.prior.family import TextEmbedding
 from akd.prior.prior import VideoPrior
 from akd.prior.schedule import Denoised, Latents
 
@@ -22,7 +22,7 @@ class CountedPrior(VideoPrior):
         self.renders += len(video)
         return super().encode(video)
 
-    def predict(self, z_t: Latents, t: Tensor, text: Text) -> Latents:
+    def predict(self, z_t: Latents, t: Tensor, text: TextEmbedding) -> Latents:
         self.evaluations += len(z_t)
         return super().predict(z_t, t, text)
 
@@ -38,12 +38,12 @@ class SilentPrior(CountedPrior):
         return latents
 
     def denoise(
-        self, z_t: Latents, t: Tensor, text: Text, negative: Text | None = None, guidance: float = 1.0
+        self, z_t: Latents, t: Tensor, text: TextEmbedding, negative: TextEmbedding | None = None, guidance: float = 1.0
     ) -> Denoised:
         level = self.schedule.level(t)
         clean = self.shown.expand_as(z_t)
         shape = (-1, *[1] * (z_t.ndim - 1))
-        return Denoised(clean, (z_t - level.signal.reshape(shape) * clean) / level.noise.reshape(shape))
+        return Denoised(clean, (z_t - level.alpha.reshape(shape) * clean) / level.sigma.reshape(shape))
 
 
 def with_random_weights(prior: VideoPrior, seed: int = 0) -> VideoPrior:

@@ -11,9 +11,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from akd.prior.family import Text
-from akd.prior.prior import VideoPrior, add_noise
-from akd.prior.schedule import Denoised, Latents, guide
+from akd.prior.family import TextEmbedding
+from akd.prior.prior import VideoPrior
+from akd.prior.schedule import Denoised, Latents, add_noise, classifier_free_guidance
 
 Estimator = Literal["sds", "csd", "dds", "vp_sds"]
 
@@ -23,8 +23,8 @@ class ScoreInputs(NamedTuple):
 
     noise: Float[Tensor, "draw channel cell row column"]
     t: Float[Tensor, " draw"]
-    prompt: Text
-    negative_prompts: tuple[Text, ...]
+    prompt: TextEmbedding
+    negative_prompts: tuple[TextEmbedding, ...]
     """What the clip is led away from, alike from each; the first is the subject at rest."""
     guidance: float
     denoising_steps: int = 1
@@ -48,8 +48,8 @@ def sds(prior: VideoPrior, z: Latents, ask: ScoreInputs) -> Latents:
     for step in range(ask.denoising_steps):
         guess = _guided(prior, z_t, t, ask)
         t = ask.t.to(z.device) * (1 - (step + 1) / ask.denoising_steps)
-        z_t = add_noise(guess.clean, guess.noise, prior.schedule.level(t))
-    return (clean - guess.clean).mean(0, keepdim=True)
+        z_t = add_noise(guess.x0, guess.noise, prior.schedule.level(t))
+    return (clean - guess.x0).mean(0, keepdim=True)
 
 
 @torch.no_grad()
@@ -77,7 +77,9 @@ def _guesses(prior: VideoPrior, z: Latents, ask: ScoreInputs) -> tuple[Latents, 
     """The clean clip as the prompt and as the negative_prompts sentences have it, mean over the draws."""
     t = ask.t.to(z.device)
     z_t = add_noise(z.expand_as(ask.noise), ask.noise.to(z), prior.schedule.level(t))
-    prompt, *negative_prompts = (prior.denoise(z_t, t, text).clean.mean(0, keepdim=True) for text in (ask.prompt, *ask.negative_prompts))
+    prompt, *negative_prompts = (
+        prior.denoise(z_t, t, text).x0.mean(0, keepdim=True) for text in (ask.prompt, *ask.negative_prompts)
+    )
     return prompt, torch.stack(negative_prompts).mean(0)
 
 
@@ -88,7 +90,7 @@ def _guided(prior: VideoPrior, z_t: Latents, t: Float[Tensor, " draw"], ask: Sco
         return prompt
     others = [prior.denoise(z_t, t, text) for text in ask.negative_prompts]
     clean, noise = (torch.stack(parts).mean(0) for parts in zip(*others, strict=True))
-    return Denoised(guide(prompt.clean, clean, ask.guidance), guide(prompt.noise, noise, ask.guidance))
+    return Denoised(*(classifier_free_guidance(*parts, ask.guidance) for parts in ((prompt.x0, clean), (prompt.noise, noise))))
 
 
 def dds(prior: VideoPrior, z: Latents, ask: ScoreInputs, still: Latents) -> Latents:

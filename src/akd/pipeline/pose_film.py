@@ -14,7 +14,8 @@ from torch import Tensor
 from akd.errors import AkdError
 from akd.files.video import Video
 from akd.motion import Motion
-from akd.prior.prior import VideoPrior, add_noise
+from akd.prior.prior import VideoPrior
+from akd.prior.schedule import add_noise
 from akd.reconstruct.skinned import skinned_splats
 from akd.render.camera import View
 from akd.render.film import FilmSettings, camera_for, film, move_splats, shoot
@@ -62,5 +63,5 @@ def finish(
     z = add_noise(clean, noise, prior.schedule.level(times[:1]))
     for now, then in pairwise(times):
         guess = prior.denoise(z, now[None], words, without, guidance)
-        z = guess.clean if then == 0 else add_noise(guess.clean, guess.noise, prior.schedule.level(then[None]))
+        z = guess.x0 if then == 0 else add_noise(guess.x0, guess.noise, prior.schedule.level(then[None]))
     return prior.decode(z)[0]

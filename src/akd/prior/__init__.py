@@ -1,2 +1,2 @@
-"""Video models as distillation needs them, and the small one that ships inside. The only room that imports diffusers."""
+"""Video diffusion models as priors: loading, text, encoding, prediction and noise schedule; one module per family."""
 

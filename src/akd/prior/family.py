@@ -1,4 +1,4 @@
-"""What differs between families of video models, and nothing else.
+"""The interface that every family of video models implements, and what several of them share.
 
 Latents have one layout everywhere: batch, channel, frame, row, column. A family turns them into what its network takes.
 """
@@ -16,18 +16,21 @@ from akd.prior.schedule import Latents, NoiseSchedule
 from akd.render.film import FilmSettings
 
 Pixels = Float[Tensor, "batch 3 frame height width"]
-"""Pictures as autoencoders take them, −1 to 1."""
-Text = dict[str, Tensor]
-"""A sentence as keyword arguments of the network, batch first."""
+"""Videos as autoencoders take them, colours in −1 to 1."""
+TextEmbedding = dict[str, Tensor]
+"""An embedded sentence as keyword arguments of the network, batch first."""
 
 
 @dataclass(frozen=True)
-class Grid:
-    """Which films fit: sides are multiples of ``side``; the frames are ``first`` and then so many times ``step`` more."""
+class FilmGrid:
+    """Frame counts and picture sizes that a model can take."""
 
     side: int
+    """Height and width are multiples of this [px]."""
     first: int
+    """The smallest number of frames."""
     step: int
+    """Frames beyond the first come in multiples of this."""
 
     def nearest(self, frames: int, height: int, width: int) -> tuple[int, int, int]:
         """The allowed frames, height and width nearest to the given ones."""
@@ -37,91 +40,110 @@ class Grid:
 
 
 class Family(ABC):
-    """One family: a thin reading of its diffusers pipeline."""
+    """One family of video models: a thin adapter around its parts."""
 
     pipeline_class: str
-    """Name of its class in diffusers, as ``model_index.json`` says it."""
-    frames_at_once: int = 10_000
-    """How many frames are encoded together; the rest waits."""
+    """Name of its pipeline class in diffusers, as ``model_index.json`` has it."""
+    encode_chunk_frames: int = 10_000
+    """Frames that are encoded together, to bound memory."""
 
     def __init__(self, pipe: Any) -> None:
         self.pipe = pipe
 
     @property
     def network(self) -> Any:
-        """What predicts."""
+        """The network that predicts noise, v or flow."""
         return self.pipe.transformer
 
     @property
-    def longest_sentence(self) -> int:
-        """Tokens that are read, the end included."""
+    def vae(self) -> Any:
+        """The autoencoder."""
+        return self.pipe.vae
+
+    @property
+    def device(self) -> torch.device:
+        """Where the parts compute."""
+        return self.pipe._execution_device
+
+    @property
+    def max_text_tokens(self) -> int:
+        """Tokens of a sentence that the text encoder reads, end token included."""
         return int(self.pipe.tokenizer.model_max_length)
 
     @property
+    def unknown_token(self) -> int:
+        """The token of characters outside the vocabulary."""
+        return self.pipe.tokenizer.unk_token_id
+
+    def tokens(self, text: str) -> list[int]:
+        """Tokens of a sentence, without the end token."""
+        return self.pipe.tokenizer(text, add_special_tokens=False)["input_ids"]
+
+    @property
     @abstractmethod
-    def grid(self) -> Grid:
-        """Which films fit."""
+    def grid(self) -> FilmGrid:
+        """Frame counts and sizes that fit."""
 
     @property
     @abstractmethod
     def film(self) -> FilmSettings:
-        """How films looked that the model learned from, where its folder does not say."""
+        """Settings of the films that the model was trained on, where its folder does not give them."""
 
     @property
     @abstractmethod
-    def squeeze(self) -> tuple[int, int, int]:
-        """Channels of the latents, and how many frames and pixels of a side share one cell."""
+    def compression(self) -> tuple[int, int, int]:
+        """Channels of the latents, and the frames and pixels per side that share one latent cell."""
 
     def latent_shape(self, frames: int, height: int, width: int) -> tuple[int, int, int, int]:
         """Channels, frames, rows and columns of a film's latents."""
-        channels, several, side = self.squeeze
-        return channels, (frames - 1) // several + 1, height // side, width // side
+        channels, in_time, side = self.compression
+        return channels, (frames - 1) // in_time + 1, height // side, width // side
 
     @abstractmethod
     def schedule(self) -> NoiseSchedule:
-        """Its noise."""
+        """The noise schedule that the network was trained with."""
 
     @abstractmethod
-    def embed(self, text: str) -> Text:
-        """A sentence, understood."""
+    def embed(self, text: str) -> TextEmbedding:
+        """A sentence through tokenizer and text encoder."""
 
     @abstractmethod
     def encode(self, video: Pixels) -> Latents:
-        """Mean latents, scaled as the network takes them; a chunk of frames at a time, remembering little for the way back."""
+        """Mean latents, scaled as the network takes them, in chunks of frames with gradient checkpointing."""
 
     @abstractmethod
     def decode(self, latents: Latents) -> Pixels:
-        """Pictures of latents."""
+        """Videos of latents."""
 
     @abstractmethod
-    def predict(self, z_t: Latents, time: Tensor, text: Text) -> Latents:
+    def predict(self, z_t: Latents, time: Tensor, text: TextEmbedding) -> Latents:
         """The network's own prediction."""
 
 
-SMALL_PICTURES = 300_000
-"""Numbers in a piece of film that need no saving of memory; the embedded prior's whole film has 208,896."""
+CHECKPOINT_MIN_VALUES = 300_000
+"""Only inputs of more numbers than this are checkpointed; the embedded prior's whole film has 208,896."""
 
 
-def forgetfully(function: Any, *args: Any) -> Any:
-    """Call a function that keeps nothing for the way back and computes it again there; if its input is small, just call it."""
-    if args[0].numel() <= SMALL_PICTURES:
+def checkpointed(function: Any, *args: Any) -> Any:
+    """Call a function with gradient checkpointing (activations are recomputed on the way back), unless its input is small."""
+    if args[0].numel() <= CHECKPOINT_MIN_VALUES:
         return function(*args)
     return checkpoint(function, *args, use_reentrant=False, preserve_rng_state=False)
 
 
-def awake(part: Any) -> Any:
-    """A part of a pipeline whose insides are about to be called: with offloading it may have to come back to the device."""
+def onloaded(part: Any) -> Any:
+    """A part of a pipeline, brought back to the device if it was offloaded: needed where its submodules are called directly."""
     hook = getattr(part, "_hf_hook", None)
     if hook is not None:
         hook.pre_forward(part)
     return part
 
 
-def mean_of(moments: Float[Tensor, "batch twice cell row column"]) -> Latents:
-    """The mean half of an autoencoder's output."""
+def posterior_mean(moments: Float[Tensor, "batch twice cell row column"]) -> Latents:
+    """The mean half of an autoencoder's output; the other half is the log-variance."""
     return moments.chunk(2, dim=1)[0]
 
 
 def per_channel(values: Any, like: Latents) -> Float[Tensor, "1 channel 1 1 1"]:
-    """Numbers of a configuration, shaped to multiply latents."""
+    """One number per channel, shaped to multiply latents."""
     return torch.as_tensor(values).to(like).view(1, -1, 1, 1, 1)

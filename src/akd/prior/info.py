@@ -1,6 +1,6 @@
-"""Configurations of the big models, as published with them, so that their size can be told without a download.
+"""Sizes and costs of a prior without its weights: its networks are built on torch's meta device, which has shapes only.
 
-What a prior would cost, told without loading it: its networks are built on torch's meta device, which knows shapes only.
+The configurations of the big models are copied here as published, so that nothing has to be downloaded.
 """
 
 import json
@@ -24,16 +24,17 @@ Part = tuple[str, dict[str, Any]]
 
 @dataclass(frozen=True)
 class KnownModel:
-    """What is needed to build a model without its weights."""
+    """Classes and configurations from which a model is built without its weights."""
 
     pipeline: str
+    """Name of the pipeline class."""
     network: Part
     vae: Part
     text_encoders: tuple[Part, ...]
     text: Mapping[str, tuple[int, ...]]
-    """Shapes of an embedded sentence."""
+    """Shapes of an embedded sentence, by the network's argument."""
     options: tuple[tuple[str, Any], ...] = ()
-    """Of the pipeline itself."""
+    """Arguments of the pipeline itself."""
 
 
 T5_XXL: Part = ("T5EncoderModel", {
@@ -53,6 +54,18 @@ CLIP_H: Part = ("CLIPTextModel", {
 })  # fmt: skip
 COG_VAE: Part = ("AutoencoderKLCogVideoX", {"scaling_factor": 0.7})
 WAN_TEXT = {"encoder_hidden_states": (1, 512, 4096)}
+WAN_22_VAE = {
+    "base_dim": 160, "decoder_base_dim": 256, "z_dim": 48, "in_channels": 12, "out_channels": 12, "patch_size": 2,
+    "is_residual": True, "scale_factor_spatial": 16, "latents_mean": [0.0] * 48, "latents_std": [1.0] * 48,
+}  # fmt: skip
+SCHEDULERS = {
+    "CogVideoXPipeline": ("CogVideoXDDIMScheduler", {"prediction_type": "v_prediction", "rescale_betas_zero_snr": True}),
+    "WanPipeline": ("UniPCMultistepScheduler", {"prediction_type": "flow_prediction", "use_flow_sigmas": True}),
+    "LTXPipeline": ("FlowMatchEulerDiscreteScheduler", {}),
+    "HunyuanVideoPipeline": ("FlowMatchEulerDiscreteScheduler", {}),
+    "TextToVideoSDPipeline": ("DDIMScheduler", {}),
+}
+"""Scheduler class and configuration of each pipeline."""
 
 
 def _cogvideox(heads: int, layers: int, **more: Any) -> KnownModel:
@@ -70,11 +83,7 @@ def _wan(heads: int, layers: int, width: int, vae: dict[str, Any], channels: int
     return KnownModel("WanPipeline", network, ("AutoencoderKLWan", vae), (UMT5_XXL,), WAN_TEXT, options)
 
 
-WAN_22_VAE = {
-    "base_dim": 160, "decoder_base_dim": 256, "z_dim": 48, "in_channels": 12, "out_channels": 12, "patch_size": 2,
-    "is_residual": True, "scale_factor_spatial": 16, "latents_mean": [0.0] * 48, "latents_std": [1.0] * 48,
-}  # fmt: skip
-KNOWN: dict[str, KnownModel] = {
+KNOWN_MODELS: dict[str, KnownModel] = {
     "THUDM/CogVideoX-2b": _cogvideox(30, 30),
     "THUDM/CogVideoX-5b": _cogvideox(48, 42, use_rotary_positional_embeddings=True, use_learned_positional_embeddings=False),
     "THUDM/CogVideoX1.5-5B": _cogvideox(
@@ -102,18 +111,12 @@ KNOWN: dict[str, KnownModel] = {
         (CLIP_H,), {"encoder_hidden_states": (1, 77, 1024)},
     ),
 }  # fmt: skip
-SCHEDULERS = {
-    "CogVideoXPipeline": ("CogVideoXDDIMScheduler", {"prediction_type": "v_prediction", "rescale_betas_zero_snr": True}),
-    "WanPipeline": ("UniPCMultistepScheduler", {"prediction_type": "flow_prediction", "use_flow_sigmas": True}),
-    "LTXPipeline": ("FlowMatchEulerDiscreteScheduler", {}),
-    "HunyuanVideoPipeline": ("FlowMatchEulerDiscreteScheduler", {}),
-    "TextToVideoSDPipeline": ("DDIMScheduler", {}),
-}
+"""Models by their name on the hub."""
 
 
 @dataclass(frozen=True)
 class PriorInfo:
-    """Numbers about a prior and a film for it. Memory and work are estimates."""
+    """Sizes and costs of a prior and a film for it; memory and work are estimates."""
 
     name: str
     network_parameters: int
@@ -124,15 +127,15 @@ class PriorInfo:
     width: int
     latents: LatentShape
     tokens: int
-    """Of the film, without those of the text."""
+    """Tokens of the film, without those of the text."""
     weights_gigabytes: float
     """Network and autoencoder, in the given precision; the text encoder can leave once the sentence is embedded."""
     encode_gigabytes: float
     """What encoding one film with gradient holds at its peak, a chunk of frames at a time (estimate)."""
     encode_teraflop: float
-    """One encoding and its way back, with what is computed twice."""
+    """One encoding and its backward pass, with what checkpointing recomputes."""
     predict_teraflop: float
-    """One guided prediction: with the sentence, and without."""
+    """One prediction with classifier-free guidance: two evaluations of the network."""
 
     @property
     def step_teraflop(self) -> float:
@@ -145,12 +148,12 @@ def prior_info(
 ) -> PriorInfo:
     """Sizes and costs of a prior, for its own film or one of other frames and (width, height)."""
     known = known_model(name)
-    prior, text_encoders = on_meta(known)
+    prior, text_encoders = build_on_meta(known)
     width, height = size or (prior.film.width, prior.film.height)
     film = replace(prior.film, frames=frames or prior.film.frames, width=width, height=height)
     latents = prior.latent_shape(film.frames, film.height, film.width)
-    pipe, network = prior.family.pipe, prior.family.network
-    counts = parameters(network), parameters(pipe.vae), sum(map(parameters, text_encoders))
+    network, vae = prior.family.network, prior.family.vae
+    counts = parameter_count(network), parameter_count(vae), sum(map(parameter_count, text_encoders))
     encode, held = _encode_cost(prior, film.frames, film.height, film.width, dtype)
     return PriorInfo(
         name, *counts, film.frames, film.height, film.width, latents, _tokens(network, latents),
@@ -159,12 +162,12 @@ def prior_info(
 
 
 def known_model(name: str) -> KnownModel:
-    """The configuration of a model from our table or from its folder."""
-    if name in KNOWN:
-        return KNOWN[name]
+    """The configuration of a model, from ``KNOWN_MODELS`` or from its folder."""
+    if name in KNOWN_MODELS:
+        return KNOWN_MODELS[name]
     folder = EMBEDDED_FOLDER if name == EMBEDDED else Path(name)
     if not (folder / "model_index.json").is_file():
-        known = ", ".join((EMBEDDED, *KNOWN))
+        known = ", ".join((EMBEDDED, *KNOWN_MODELS))
         raise AkdError(f"Nothing is known about {name!r} without a download: give its folder, or one of {known}.")
     index = json.loads((folder / "model_index.json").read_text())
 
@@ -178,7 +181,7 @@ def known_model(name: str) -> KnownModel:
     return KnownModel(index["_class_name"], network, part("vae"), (part("text_encoder"),), text)
 
 
-def on_meta(known: KnownModel) -> tuple[VideoPrior, list[nn.Module]]:
+def build_on_meta(known: KnownModel) -> tuple[VideoPrior, list[nn.Module]]:
     """The model without weights, and its text encoders."""
     import diffusers
     import transformers
@@ -199,8 +202,8 @@ def _text_encoder(transformers: Any, name: str, config: dict[str, Any]) -> nn.Mo
     return kind(kind.config_class(**config))
 
 
-def parameters(network: nn.Module) -> int:
-    """How many numbers a network has learned."""
+def parameter_count(network: nn.Module) -> int:
+    """Number of trained values of a network."""
     return sum(parameter.numel() for parameter in network.parameters())
 
 
@@ -213,11 +216,11 @@ def _tokens(network: Any, latents: LatentShape) -> int:
 
 
 def _encode_cost(prior: VideoPrior, frames: int, height: int, width: int, dtype: torch.dtype) -> tuple[float, float]:
-    """Work of an encoding, its repetition and its way back [TFLOP], and what one chunk of frames leaves for the way back [GB]."""
+    """Work of an encoding, its recomputation and its backward pass [TFLOP]; activations that one chunk of frames keeps [GB]."""
     video = torch.empty(1, 3, frames, height, width, device="meta", requires_grad=True)
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
         prior.family.encode(video.detach())
-    chunk = min(prior.family.frames_at_once, frames)
+    chunk = video[:, :, : prior.family.encode_chunk_frames]
     held = 0
 
     def note(tensor: torch.Tensor) -> torch.Tensor:
@@ -226,7 +229,7 @@ def _encode_cost(prior: VideoPrior, frames: int, height: int, width: int, dtype:
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
-        prior.family.pipe.vae.encode(video[:, :, :chunk] if prior.family.squeeze[1] > 1 else video[0, :, :chunk].transpose(0, 1))
+        prior.family.vae.encode(chunk if prior.family.compression[1] > 1 else chunk[0].transpose(0, 1))
     return 4 * counter.get_total_flops() / 1e12, held / 1e9
 
 

@@ -1,11 +1,11 @@
-"""The video prior: what distillation needs of a video model, whichever it is.
+"""A video diffusion model as distillation uses it, whichever family it belongs to.
 
     prior = load_prior("embedded")
     z = prior.encode(video)                     # with gradient
     text = prior.embed("a dog walking")         # cached
     level = prior.schedule.level(t)
     z_t = add_noise(z.detach(), noise, level)
-    guess = prior.denoise(z_t, t, text, prior.embed(""), guidance=5.0)
+    x0, noise = prior.denoise(z_t, t, text, prior.embed(""), guidance=5.0)
 """
 
 from collections.abc import Mapping
@@ -18,15 +18,14 @@ from jaxtyping import Float
 from torch import Tensor
 
 from akd.errors import AkdError
-from akd.prior.family import Family, Text
-from akd.prior.schedule import Denoised, Latents, Level, add_noise, guide
+from akd.prior.family import Family, TextEmbedding
+from akd.prior.schedule import Denoised, Latents, add_noise, classifier_free_guidance
 from akd.render.film import FilmSettings
 
-SHOWN = 0.6
-"""How much of the natural growth of errors with what there is to be seen is taken out of a surprise."""
-SAID = 6.0
-"""How much more a sentence's part in a surprise counts."""
-__all__ = ["Denoised", "LatentShape", "Level", "VideoPrior", "add_noise", "guide"]
+CHANGE_EXPONENT = 0.6
+"""Errors are divided by this power of the clip's variance over time, because what moves more is missed by more."""
+TEXT_WEIGHT = 6.0
+"""Weight of the log-ratio of the errors with and without the sentence in the guided denoising error."""
 
 
 class LatentShape(NamedTuple):
@@ -39,28 +38,28 @@ class LatentShape(NamedTuple):
 
 
 class VideoPrior:
-    """A video model, frozen."""
+    """A video model in eval mode, without gradients of its weights."""
 
     def __init__(self, family: Family, film: FilmSettings | None = None) -> None:
         self.family = family
         self.film = film or family.film
-        """How to film for it."""
+        """Settings of the films it takes."""
         self.schedule = family.schedule()
-        """Its noise, and what it predicts."""
-        self._sentences: dict[str, Text] = {}
-        for part in (family.network, family.pipe.vae):
+        """Its noise schedule and kind of prediction."""
+        self._sentences: dict[str, TextEmbedding] = {}
+        for part in (family.network, family.vae):
             part.requires_grad_(False).eval()
 
     @property
     def device(self) -> torch.device:
-        return self.family.pipe._execution_device
+        return self.family.device
 
     @property
     def dtype(self) -> torch.dtype:
         return self.family.network.dtype
 
     def check_film(self, frames: int, height: int, width: int) -> None:
-        """Refuse a film that the model cannot take, and name the nearest that it can."""
+        """Refuse a film that the model cannot take, naming the nearest that it can."""
         nearest = self.family.grid.nearest(frames, height, width)
         if (frames, height, width) != nearest:
             raise AkdError(
@@ -69,17 +68,16 @@ class VideoPrior:
             )
 
     def check_sentence(self, text: str) -> None:
-        """Refuse a sentence that is mostly signs the model does not know, or longer than it reads."""
-        tokenizer, longest = self.family.pipe.tokenizer, self.family.longest_sentence
-        tokens = tokenizer(text, add_special_tokens=False)["input_ids"]
-        if 2 * sum(token == tokenizer.unk_token_id for token in tokens) >= len(tokens):
+        """Refuse a sentence with mostly unknown characters, or with more tokens than the text encoder reads."""
+        tokens, limit = self.family.tokens(text), self.family.max_text_tokens
+        if 2 * tokens.count(self.family.unknown_token) >= len(tokens):
             raise AkdError(f"The prior cannot read {text!r}: say it in English words.")
-        if len(tokens) >= longest:
-            raise AkdError(f"The prior reads {longest - 1} tokens, and {text!r} has {len(tokens)}: say it shorter.")
+        if len(tokens) >= limit:
+            raise AkdError(f"The prior reads {limit - 1} tokens, and {text!r} has {len(tokens)}: say it shorter.")
 
     @torch.no_grad()
-    def embed(self, text: str) -> Text:
-        """A sentence as the network takes it; each is read once."""
+    def embed(self, text: str) -> TextEmbedding:
+        """A sentence as the network takes it; cached."""
         if text not in self._sentences:
             self._sentences[text] = {name: part.detach() for name, part in self.family.embed(text).items()}
         return self._sentences[text]
@@ -87,44 +85,45 @@ class VideoPrior:
     def encode(self, video: Float[Tensor, "batch frame height width 3"]) -> Latents:
         """Latents of videos with colours in 0 to 1, differentiable, in float32."""
         self.check_film(*video.shape[1:4])
-        pixels = (video.permute(0, 4, 1, 2, 3) * 2 - 1).to(self.device, self.family.pipe.vae.dtype)
+        pixels = (video.permute(0, 4, 1, 2, 3) * 2 - 1).to(self.device, self.family.vae.dtype)
         return self.family.encode(pixels).float()
 
     @torch.no_grad()
     def decode(self, latents: Latents) -> Float[Tensor, "batch frame height width 3"]:
         """Videos of latents."""
-        pixels = self.family.decode(latents.to(self.device, self.family.pipe.vae.dtype)).float()
+        pixels = self.family.decode(latents.to(self.device, self.family.vae.dtype)).float()
         return (pixels.permute(0, 2, 3, 4, 1) / 2 + 0.5).clamp(0, 1)
 
     @torch.no_grad()
-    def predict(self, z_t: Latents, t: Float[Tensor, " batch"], text: Text) -> Latents:
-        """The network's own prediction (v, ε or flow), in float32. One sentence serves a whole batch."""
+    def predict(self, z_t: Latents, t: Float[Tensor, " batch"], text: TextEmbedding) -> Latents:
+        """The network's own prediction (v, ε or flow), in float32; a text embedding of batch 1 is broadcast."""
         time = self.schedule.network_time(t).to(self.device)
         words = {name: part.expand(len(z_t), *part.shape[1:]) if len(part) == 1 else part for name, part in text.items()}
         return self.family.predict(z_t.to(self.device, self.dtype), time, words).float()
 
     def denoise(
-        self, z_t: Latents, t: Float[Tensor, " batch"], text: Text, negative: Text | None = None, guidance: float = 1.0
-    ) -> Denoised:
-        """Clean latents and noise behind noisy ones, guided away from a negative sentence."""
+        self, z_t: Latents, t: Float[Tensor, " batch"], text: TextEmbedding, negative: TextEmbedding | None = None,
+        guidance: float = 1.0,
+    ) -> Denoised:  # fmt: skip
+        """x0 and noise of noisy latents, with classifier-free guidance away from a negative prompt."""
         prediction = self.predict(z_t, t, text)
         if negative is not None and guidance != 1:
-            prediction = guide(prediction, self.predict(z_t, t, negative), guidance)
-        return self.schedule.guess(prediction, z_t.to(prediction), self.schedule.level(t.to(prediction)))
+            prediction = classifier_free_guidance(prediction, self.predict(z_t, t, negative), guidance)
+        return self.schedule.denoised(prediction, z_t.to(prediction), self.schedule.level(t.to(prediction)))
 
     def sample_latents(
         self, text: str, *, count: int = 1, steps: int = 30, guidance: float = 5.0, negative: str = "", seed: int = 0,
         film: FilmSettings | None = None,
     ) -> Latents:  # fmt: skip
-        """Latents of new videos, by deterministic steps from noise to clean (DDIM, or Euler for flow models)."""
+        """Latents of new videos by deterministic sampling (DDIM, or Euler for flow models)."""
         film = film or self.film
         shape = self.latent_shape(film.frames, film.height, film.width)
         z = torch.randn((count, *shape), generator=torch.Generator().manual_seed(seed)).to(self.device)
         words, without = self.embed(text), self.embed(negative)
         times = self.schedule.sampling_times(steps).to(self.device)
         for now, then in pairwise(times):
-            guess = self.denoise(z, now.expand(count), words, without, guidance)
-            z = guess.clean if then == 0 else add_noise(guess.clean, guess.noise, self.schedule.level(then[None]))
+            x0, noise = self.denoise(z, now.expand(count), words, without, guidance)
+            z = x0 if then == 0 else add_noise(x0, noise, self.schedule.level(then[None]))
         return z
 
     def sample(self, text: str, *, count: int = 1, steps: int = 30, guidance: float = 5.0, seed: int = 0) -> Tensor:
@@ -142,44 +141,47 @@ class VideoPrior:
         return LatentShape(*self.family.latent_shape(frames, height, width))
 
     def with_film(self, changes: Mapping[str, object]) -> "VideoPrior":
-        """The same model looking at films of another kind (size, frames, ground …)."""
+        """The same model with other film settings (size, frames, ground …)."""
         prior = VideoPrior(self.family, replace(self.film, **changes))  # type: ignore[arg-type]
         prior._sentences = self._sentences
         return prior
 
 
-def denoising_error(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: Text) -> Float[Tensor, " draw"]:
-    """Mean square error of the guessed clean latents, for every draw."""
-    return _missed(prior, z, noise, t, text).square().flatten(1).mean(1)
+def denoising_error(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: TextEmbedding) -> Float[Tensor, " draw"]:
+    """Mean square error of the x0-prediction, for every draw of noise."""
+    return _x0_error(prior, z, noise, t, text).square().flatten(1).mean(1)
 
 
 def guided_denoising_error(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: str) -> Float[Tensor, ""]:
-    """How much a clip surprises a prior that is told a sentence, for comparing motions: a logarithm, small is good.
+    """Logarithm of a denoising error for comparing motions under a sentence: lower is better.
 
-    It is the error of the guess in what changes over time, beside how much changes: clips of which less is to be seen, such as
-    legs that hide each other, have smaller errors whether the prior knows them or not. What the sentence does to the error
-    counts more, as in guidance: clips are to be probable, but above all to be what was asked for.
+    It is the error of the x0-prediction in what changes over time, divided by a power of how much changes: clips with less to
+    see, such as legs that hide each other, have smaller errors whether the prior knows them or not. The log-ratio of the errors
+    with and without the sentence is added with a weight, as in guidance: clips should be probable, and above all match the
+    prompt.
     """
-    told, untold = _told_and_untold(prior, z, noise, t, text)
-    return told - SHOWN * _change(z).mean().log() + SAID * (told - untold)
+    conditional, unconditional = _log_errors(prior, z, noise, t, text)
+    return conditional - CHANGE_EXPONENT * _temporal_variance(z).mean().log() + TEXT_WEIGHT * (conditional - unconditional)
 
 
 def text_log_ratio(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: str) -> Float[Tensor, ""]:
-    """What a sentence does to that error alone, as the logarithm of a factor: below zero if it explains some of the clip."""
-    told, untold = _told_and_untold(prior, z, noise, t, text)
-    return told - untold
+    """Log-ratio of that error with and without the sentence: below zero if the sentence explains some of the clip."""
+    conditional, unconditional = _log_errors(prior, z, noise, t, text)
+    return conditional - unconditional
 
 
-def _told_and_untold(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: str) -> tuple[Tensor, Tensor]:
-    told, untold = (_change(_missed(prior, z, noise, t, prior.embed(words))).mean().log() for words in (text, ""))
-    return told, untold
+def _log_errors(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: str) -> tuple[Tensor, Tensor]:
+    conditional, unconditional = (
+        _temporal_variance(_x0_error(prior, z, noise, t, prior.embed(words))).mean().log() for words in (text, "")
+    )
+    return conditional, unconditional
 
 
-def _change(z: Tensor) -> Float[Tensor, " clip"]:
-    """Mean square of what changes over time."""
+def _temporal_variance(z: Tensor) -> Float[Tensor, " clip"]:
+    """Mean square deviation from the mean over time."""
     return (z - z.mean(2, keepdim=True)).square().flatten(1).mean(1).clamp(min=1e-12)
 
 
-def _missed(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: Text) -> Tensor:
-    clean, t = z.expand_as(noise), t.to(z.device)
-    return prior.denoise(add_noise(clean, noise.to(z), prior.schedule.level(t)), t, text).clean - clean
+def _x0_error(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: TextEmbedding) -> Latents:
+    x0, t = z.expand_as(noise), t.to(z.device)
+    return prior.denoise(add_noise(x0, noise.to(z), prior.schedule.level(t)), t, text).x0 - x0

@@ -1,4 +1,4 @@
-"""Contact sheets: what a prior makes of sentences, and what its autoencoder makes of clips."""
+"""Contact sheets: samples of a prior, and reconstructions by its autoencoder."""
 
 from collections.abc import Iterable, Sequence
 
@@ -12,7 +12,7 @@ PROMPTS = (
     "a dog walking", "a horse galloping", "a human walking", "a human running",
     "a spider walking", "a cat standing still", "a giraffe walking", "a chick hopping",
 )  # fmt: skip
-"""Eight sentences to judge a prior by."""
+"""Eight prompts that show a prior's quality at a glance."""
 
 
 def sample_sheet(

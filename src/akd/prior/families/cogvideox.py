@@ -5,26 +5,26 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from akd.prior.family import Family, Grid, Pixels, Text, awake, forgetfully, mean_of
+from akd.prior.family import Family, FilmGrid, Pixels, TextEmbedding, checkpointed, onloaded, posterior_mean
 from akd.prior.schedule import Latents, NoiseSchedule, diffusion_schedule
 from akd.render.film import FilmSettings
 
 
 class CogVideoX(Family):
     pipeline_class = "CogVideoXPipeline"
-    frames_at_once = 9
+    encode_chunk_frames = 9
 
     @property
-    def longest_sentence(self) -> int:
+    def max_text_tokens(self) -> int:
         return int(self.pipe.transformer.config.max_text_seq_length)
 
     @property
-    def grid(self) -> Grid:
+    def grid(self) -> FilmGrid:
         """Version 1.5 joins latent frames in pairs, so it takes an even number of them."""
         config = self.pipe.transformer.config
-        squeeze = self.pipe.vae.config.temporal_compression_ratio
+        in_time = self.pipe.vae.config.temporal_compression_ratio
         pairs = config.patch_size_t or 1
-        return Grid(self.pipe.vae_scale_factor_spatial * config.patch_size, 1 + squeeze * (pairs - 1), squeeze * pairs)
+        return FilmGrid(self.pipe.vae_scale_factor_spatial * config.patch_size, 1 + in_time * (pairs - 1), in_time * pairs)
 
     @property
     def film(self) -> FilmSettings:
@@ -36,47 +36,47 @@ class CogVideoX(Family):
         )  # fmt: skip
 
     @property
-    def squeeze(self) -> tuple[int, int, int]:
+    def compression(self) -> tuple[int, int, int]:
         config = self.pipe.vae.config
         return config.latent_channels, config.temporal_compression_ratio, self.pipe.vae_scale_factor_spatial
 
     def schedule(self) -> NoiseSchedule:
         return diffusion_schedule("v", self.pipe.scheduler.alphas_cumprod)
 
-    def embed(self, text: str) -> Text:
-        longest = self.longest_sentence
+    def embed(self, text: str) -> TextEmbedding:
+        longest = self.max_text_tokens
         embedded, _ = self.pipe.encode_prompt(text, do_classifier_free_guidance=False, max_sequence_length=longest)
         return {"encoder_hidden_states": embedded}
 
     def encode(self, video: Pixels) -> Latents:
-        """As the autoencoder itself goes through the frames, but each batch of them is done again on the way back."""
+        """Chunks of frames as diffusers' autoencoder takes them, each with gradient checkpointing."""
         vae, cache, moments = self.pipe.vae, None, []
         if vae.use_tiling:
-            return mean_of(forgetfully(lambda x: vae.encode(x).latent_dist.parameters, video)) * vae.config.scaling_factor
+            return posterior_mean(checkpointed(lambda x: vae.encode(x).latent_dist.parameters, video)) * vae.config.scaling_factor
         size = vae.num_sample_frames_batch_size
         extra = video.shape[2] % size if video.shape[2] > size else 0
         begin = 0
         while begin < video.shape[2]:
             end = min(begin + size + (extra if begin == 0 else 0), video.shape[2])
-            part, cache = forgetfully(self._encode_part, video[:, :, begin:end], cache)
+            part, cache = checkpointed(self._encode_part, video[:, :, begin:end], cache)
             moments.append(part)
             begin = end
-        return mean_of(torch.cat(moments, 2)) * vae.config.scaling_factor
+        return posterior_mean(torch.cat(moments, 2)) * vae.config.scaling_factor
 
     def _encode_part(self, video: Pixels, cache: Any) -> tuple[Tensor, Any]:
-        vae = awake(self.pipe.vae)
+        vae = onloaded(self.pipe.vae)
         moments, cache = vae.encoder(video, conv_cache=cache)
         return (moments if vae.quant_conv is None else vae.quant_conv(moments)), cache
 
     def decode(self, latents: Latents) -> Pixels:
-        """The decoder takes the first cell for a single frame only if their number is odd; else it gets one more in front."""
+        """The decoder takes the first cell as a single frame only if their number is odd; else one more is put in front."""
         plain = latents / self.pipe.vae.config.scaling_factor
         if plain.shape[2] % 2:
             return self.pipe.vae.decode(plain).sample
-        squeeze = self.pipe.vae.config.temporal_compression_ratio
-        return self.pipe.vae.decode(torch.cat((plain[:, :, :1], plain), 2)).sample[:, :, int(squeeze) :]
+        in_time = int(self.pipe.vae.config.temporal_compression_ratio)
+        return self.pipe.vae.decode(torch.cat((plain[:, :, :1], plain), 2)).sample[:, :, in_time:]
 
-    def predict(self, z_t: Latents, time: Tensor, text: Text) -> Latents:
+    def predict(self, z_t: Latents, time: Tensor, text: TextEmbedding) -> Latents:
         rotary = None
         if self.pipe.transformer.config.use_rotary_positional_embeddings:
             side = self.pipe.vae_scale_factor_spatial

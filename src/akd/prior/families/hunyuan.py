@@ -5,12 +5,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from akd.prior.family import Family, Grid, Pixels, Text, mean_of
+from akd.prior.family import Family, FilmGrid, Pixels, TextEmbedding, posterior_mean
 from akd.prior.schedule import Latents, NoiseSchedule
 from akd.render.film import FilmSettings
 
 EMBEDDED_GUIDANCE = 1.0
-"""The guidance that is fed to the network: ours comes on top, as classifier-free guidance with a negative sentence."""
+"""Distilled guidance scale given to the network; classifier-free guidance with a negative prompt comes on top."""
 
 
 class HunyuanVideo(Family):
@@ -21,16 +21,16 @@ class HunyuanVideo(Family):
         pipe.vae.enable_gradient_checkpointing()
 
     @property
-    def grid(self) -> Grid:
+    def grid(self) -> FilmGrid:
         side = self.pipe.vae_scale_factor_spatial * self.pipe.transformer.config.patch_size
-        return Grid(side, 1, self.pipe.vae_scale_factor_temporal)
+        return FilmGrid(side, 1, self.pipe.vae_scale_factor_temporal)
 
     @property
     def film(self) -> FilmSettings:
         return FilmSettings(width=960, height=544, frames=61, fps=24.0, look="natural")
 
     @property
-    def squeeze(self) -> tuple[int, int, int]:
+    def compression(self) -> tuple[int, int, int]:
         config = self.pipe.vae.config
         return config.latent_channels, self.pipe.vae_scale_factor_temporal, self.pipe.vae_scale_factor_spatial
 
@@ -38,17 +38,17 @@ class HunyuanVideo(Family):
         config = self.pipe.scheduler.config
         return NoiseSchedule("flow", None, config.num_train_timesteps, config.get("shift") or 1.0)
 
-    def embed(self, text: str) -> Text:
+    def embed(self, text: str) -> TextEmbedding:
         embedded, pooled, mask = self.pipe.encode_prompt(text)
         return {"encoder_hidden_states": embedded, "pooled_projections": pooled, "encoder_attention_mask": mask}
 
     def encode(self, video: Pixels) -> Latents:
-        return mean_of(self.pipe.vae.encode(video).latent_dist.parameters) * self.pipe.vae.config.scaling_factor
+        return posterior_mean(self.pipe.vae.encode(video).latent_dist.parameters) * self.pipe.vae.config.scaling_factor
 
     def decode(self, latents: Latents) -> Pixels:
         return self.pipe.vae.decode(latents / self.pipe.vae.config.scaling_factor).sample
 
-    def predict(self, z_t: Latents, time: Tensor, text: Text) -> Latents:
+    def predict(self, z_t: Latents, time: Tensor, text: TextEmbedding) -> Latents:
         guidance = None
         if self.pipe.transformer.config.guidance_embeds:
             guidance = torch.full_like(time, EMBEDDED_GUIDANCE * 1000, dtype=z_t.dtype)

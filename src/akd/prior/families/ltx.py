@@ -1,10 +1,10 @@
-"""LTX-Video: strongly squeezed latents, one token each. Predicts flow."""
+"""LTX-Video: strongly compressed latents, one token each. Predicts flow."""
 
 from typing import Any
 
 from torch import Tensor
 
-from akd.prior.family import Family, Grid, Pixels, Text, mean_of, per_channel
+from akd.prior.family import Family, FilmGrid, Pixels, TextEmbedding, per_channel, posterior_mean
 from akd.prior.schedule import Latents, NoiseSchedule
 from akd.render.film import FilmSettings
 
@@ -19,29 +19,29 @@ class LTXVideo(Family):
         pipe.vae.enable_gradient_checkpointing()
 
     @property
-    def grid(self) -> Grid:
-        return Grid(self.pipe.vae_spatial_compression_ratio, 1, self.pipe.vae_temporal_compression_ratio)
+    def grid(self) -> FilmGrid:
+        return FilmGrid(self.pipe.vae_spatial_compression_ratio, 1, self.pipe.vae_temporal_compression_ratio)
 
     @property
     def film(self) -> FilmSettings:
         return FilmSettings(width=704, height=480, frames=121, fps=FRAME_RATE, look="natural")
 
     @property
-    def squeeze(self) -> tuple[int, int, int]:
+    def compression(self) -> tuple[int, int, int]:
         config = self.pipe.vae.config
         return config.latent_channels, self.pipe.vae_temporal_compression_ratio, self.pipe.vae_spatial_compression_ratio
 
     def schedule(self) -> NoiseSchedule:
-        """Sampling leans further toward noise for larger films; 3 is about right for the usual ones."""
+        """The timestep shift grows with the size of the film; 3 is about right for the usual ones."""
         return NoiseSchedule("flow", None, self.pipe.scheduler.config.num_train_timesteps, 3.0)
 
-    def embed(self, text: str) -> Text:
+    def embed(self, text: str) -> TextEmbedding:
         embedded, mask, *_ = self.pipe.encode_prompt(text, do_classifier_free_guidance=False)
         return {"encoder_hidden_states": embedded, "encoder_attention_mask": mask}
 
     def encode(self, video: Pixels) -> Latents:
         vae = self.pipe.vae
-        mean = mean_of(vae.encode(video).latent_dist.parameters)
+        mean = posterior_mean(vae.encode(video).latent_dist.parameters)
         return (mean - per_channel(vae.latents_mean, mean)) * vae.config.scaling_factor / per_channel(vae.latents_std, mean)
 
     def decode(self, latents: Latents) -> Pixels:
@@ -51,7 +51,7 @@ class LTXVideo(Family):
         time = plain.new_zeros(len(plain)) if vae.config.timestep_conditioning else None
         return vae.decode(plain, time).sample
 
-    def predict(self, z_t: Latents, time: Tensor, text: Text) -> Latents:
+    def predict(self, z_t: Latents, time: Tensor, text: TextEmbedding) -> Latents:
         """Latents go in as one row of tokens, with the scale of a token in seconds and pixels."""
         frames, rows, columns = z_t.shape[2:]
         side = self.pipe.vae_spatial_compression_ratio

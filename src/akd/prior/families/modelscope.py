@@ -5,33 +5,33 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from akd.prior.family import Family, Grid, Pixels, Text, forgetfully, mean_of
+from akd.prior.family import Family, FilmGrid, Pixels, TextEmbedding, checkpointed, posterior_mean
 from akd.prior.schedule import Latents, NoiseSchedule, diffusion_schedule
 from akd.render.film import FilmSettings
 
-FRAMES_AT_ONCE = 4
-"""Pictures that are encoded together."""
+ENCODE_CHUNK_FRAMES = 4
+"""Frames that are encoded together."""
 
 
 class ModelScope(Family):
     pipeline_class = "TextToVideoSDPipeline"
-    frames_at_once = FRAMES_AT_ONCE
+    encode_chunk_frames = ENCODE_CHUNK_FRAMES
 
     @property
     def network(self) -> Any:
         return self.pipe.unet
 
     @property
-    def grid(self) -> Grid:
+    def grid(self) -> FilmGrid:
         """The U-Net halves its pictures between blocks."""
-        return Grid(self.pipe.vae_scale_factor * 2 ** (len(self.pipe.unet.config.block_out_channels) - 1), 1, 1)
+        return FilmGrid(self.pipe.vae_scale_factor * 2 ** (len(self.pipe.unet.config.block_out_channels) - 1), 1, 1)
 
     @property
     def film(self) -> FilmSettings:
         return FilmSettings(width=256, height=256, frames=16, fps=8.0, look="natural")
 
     @property
-    def squeeze(self) -> tuple[int, int, int]:
+    def compression(self) -> tuple[int, int, int]:
         config = self.pipe.vae.config
         return config.latent_channels, 1, self.pipe.vae_scale_factor
 
@@ -39,23 +39,24 @@ class ModelScope(Family):
         kind = self.pipe.scheduler.config.prediction_type
         return diffusion_schedule("v" if kind == "v_prediction" else "epsilon", self.pipe.scheduler.alphas_cumprod)
 
-    def embed(self, text: str) -> Text:
+    def embed(self, text: str) -> TextEmbedding:
         embedded, _ = self.pipe.encode_prompt(text, self.pipe._execution_device, 1, False)
         return {"encoder_hidden_states": embedded}
 
     def encode(self, video: Pixels) -> Latents:
         pictures = video.transpose(1, 2).flatten(0, 1)
-        parts = [forgetfully(self._encode_part, part) for part in pictures.split(FRAMES_AT_ONCE)]
-        return mean_of(torch.cat(parts).unflatten(0, (len(video), -1)).transpose(1, 2)) * self.pipe.vae.config.scaling_factor
+        parts = [checkpointed(self._encode_part, part) for part in pictures.split(ENCODE_CHUNK_FRAMES)]
+        moments = torch.cat(parts).unflatten(0, (len(video), -1)).transpose(1, 2)
+        return posterior_mean(moments) * self.pipe.vae.config.scaling_factor
 
     def _encode_part(self, pictures: Tensor) -> Tensor:
         return self.pipe.vae.encode(pictures).latent_dist.parameters
 
     def decode(self, latents: Latents) -> Pixels:
         pictures = (latents / self.pipe.vae.config.scaling_factor).transpose(1, 2).flatten(0, 1)
-        seen = torch.cat([self.pipe.vae.decode(part).sample for part in pictures.split(FRAMES_AT_ONCE)])
+        seen = torch.cat([self.pipe.vae.decode(part).sample for part in pictures.split(ENCODE_CHUNK_FRAMES)])
         return seen.unflatten(0, (len(latents), -1)).transpose(1, 2)
 
-    def predict(self, z_t: Latents, time: Tensor, text: Text) -> Latents:
+    def predict(self, z_t: Latents, time: Tensor, text: TextEmbedding) -> Latents:
         """The U-Net repeats text and time for every frame itself."""
         return self.pipe.unet(z_t, time, return_dict=False, **text)[0]
