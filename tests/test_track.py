@@ -161,7 +161,7 @@ def test_without_the_virtual_torque_there_is_no_impulse_and_with_it_there_is(dog
 
 
 def test_a_body_that_falls_is_given_an_assist_torque(dog, monkeypatch):
-    monkeypatch.setattr(tracking, "FAILED", 1e-6)
+    monkeypatch.setattr(tracking, "FALLEN_ERROR", 1e-6)
     result = track(*dog, replace(QUICK, window_iterations=0, follow_iterations=1, whole_iterations=1, assist=True))
     assert result.physics.assist_stiffness == tracking.ASSIST_STIFFNESS
     assert any("upright" in note for note in result.notes)

@@ -1,8 +1,7 @@
 """The metrics of motion, one pure function each, and the report that gathers them.
 
-``contact`` (skating, slide, penetration, float), ``smoothness`` (jerk, loop, amount), ``gait`` and ``gait_names``
-(stride, phases, alternation, names), ``treadmill`` (clips that walk in place), ``tracking`` (physics against its
-target), ``rigging`` (weights and skeletons against an artist's). ``trace`` runs a motion once and keeps what they
-need; ``evaluate`` calls them all and returns an ``Evaluation``. Arrays are numpy, lengths are leg lengths ℓ, y is up.
+``evaluation`` (every number of one motion, and a verdict), ``smoothness`` (jerk, loop error, amount of motion), ``success`` (is it
+a good walk or run?), ``rigging`` (skin weights and skeletons against an artist's), ``wording`` (numbers as sentences), ``report``
+and ``plots`` (the page). Contact is measured in ``akd.contact.measures``, gait in ``akd.gait.measures``, tracking in
+``akd.physics.measures``. Arrays are numpy, lengths are leg lengths ℓ, y is up.
 """
-

@@ -1,7 +1,4 @@
-"""Every number of one motion, and a word on whether it is any good.
-
-All metrics of one motion.
-"""
+"""All metrics of one motion, and a verdict: the first thing that is wrong with it."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
@@ -12,7 +9,7 @@ from jaxtyping import Int
 
 from akd.contact import measures as contact
 from akd.contact import treadmill
-from akd.contact.traces import Trace, trace
+from akd.contact.traces import Trace, in_heading_frame, trace, yaw
 from akd.gait import measures as gait
 from akd.gait.measures import gait_name
 from akd.measure import smoothness
@@ -26,13 +23,19 @@ BROKEN_DEPTH = 0.15
 BROKEN_SHAKING = 0.3
 """So is one with this share of its joint-angle power above 8 Hz."""
 TINY_AMOUNT = 0.1
-"""Less motion than this cannot be seen [ℓ/s]."""
+"""Less motion than this cannot be traced [ℓ/s]."""
 FLOATING_HEIGHT = 0.1
 """A body whose lowest point is this high on average floats [ℓ]; a gallop's airborne phase stays below."""
 FLOATING_AIR = 0.7
 """So does one with no foot near the ground for this share of the time."""
 SLIDING_RATIO = 0.3
 """Feet slide if this share of their contact frames skates."""
+
+FEET_FIELDS = (
+    "gait", "skating_ratio", "slide", "contact_share", "air_time", "alternation", "phases", "amplitudes", "duty_factor",
+    "stride_frequency", "crossed_limbs", "treadmill_speed", "ground_heights",
+)
+"""Fields that stay None on a rig without legs."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,7 @@ class Evaluation:
     treadmill_speed: float | None
     """Speed over the ground that a clip in place pretends to have [ℓ/s]; sliding is measured against it."""
     ground_heights: tuple[float, ...] | None
-    """The level each foot was taken to stand on [ℓ]; zero for motions of our own."""
+    """The level each foot was taken to grounded on [ℓ]; zero for motions of our own."""
     notes: tuple[str, ...] = ()
     """What was estimated and what could not be measured, one sentence each."""
 
@@ -132,36 +135,29 @@ def as_text(value: object) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-FEET_FIELDS = (
-    "gait", "skating_ratio", "slide", "contact_share", "air_time", "alternation", "phases", "amplitudes", "duty_factor",
-    "stride_frequency", "crossed_limbs", "treadmill_speed", "ground_heights",
-)
-"""What stays None on a rig without legs."""
-
-
 def evaluate(rig: Rig, motion: Motion, *, from_file: bool) -> Evaluation:
     """Measure a motion. ``from_file`` clips may walk in place and hover: treadmill and stance heights are estimated."""
     return evaluate_trace(rig, trace(rig, motion), from_file=from_file)
 
 
-def evaluate_trace(rig: Rig, seen: Trace, *, from_file: bool) -> Evaluation:
-    """The same for a body that moved in some other way than by its joints."""
-    numbers = _body_numbers(rig, seen) | dict.fromkeys(FEET_FIELDS)
+def evaluate_trace(rig: Rig, traced: Trace, *, from_file: bool) -> Evaluation:
+    """``evaluate`` for a motion that is already traced, or was not made by joints."""
+    numbers = _body_numbers(rig, traced) | dict.fromkeys(FEET_FIELDS)
     notes = []
     if numbers["high_band"] is None:
-        notes.append(f"The share of power above 8 Hz cannot be seen in {len(seen.joints)} frames at {seen.fps:g} fps.")
+        notes.append(f"The share of power above 8 Hz cannot be seen in {len(traced.joints)} frames at {traced.fps:g} fps.")
     if rig.legs:
-        stand = _stand(seen, from_file)
-        notes += stand.notes
-        numbers |= _contact_numbers(stand, seen) | _gait_numbers(rig.legs, stand, seen, notes)
+        grounded = _grounded_feet(traced, from_file)
+        notes += grounded.notes
+        numbers |= _contact_numbers(grounded, traced) | _gait_numbers(rig.legs, grounded, traced, notes)
     else:
         notes.append("The rig has no legs, so nothing about feet and gait is measured.")
     numbers["froude"] = gait.froude(numbers["treadmill_speed"] or numbers["travel"], rig.leg_metres)
-    return Evaluation(verdict=verdict(numbers), frame_count=len(seen.joints), fps=seen.fps, notes=tuple(notes), **numbers)
+    return Evaluation(verdict=verdict(numbers), frame_count=len(traced.joints), fps=traced.fps, notes=tuple(notes), **numbers)
 
 
-class _Stand(NamedTuple):
-    """What the feet are measured against."""
+class _GroundedFeet(NamedTuple):
+    """Feet and root after the corrections for clips from files: stance heights and treadmill."""
 
     feet: contact.Feet
     """With heights above each foot's own ground, moved by the treadmill."""
@@ -172,65 +168,65 @@ class _Stand(NamedTuple):
     notes: list[str]
 
 
-def _stand(seen: Trace, from_file: bool) -> _Stand:
-    feet, root, turn = seen.feet, seen.joints[:, 0], smoothness.yaw(seen.root_rotation)
+def _grounded_feet(traced: Trace, from_file: bool) -> _GroundedFeet:
+    feet, root, turn = traced.feet, traced.joints[:, 0], yaw(traced.root_rotation)
     if not from_file:
-        return _Stand(feet, root, np.zeros(feet.shape[1]), None, [])
-    heights = treadmill.stance_heights(feet, smoothness.in_heading_frame(feet, root, turn)[..., 0])
+        return _GroundedFeet(feet, root, np.zeros(feet.shape[1]), None, [])
+    heights = treadmill.stance_heights(feet, in_heading_frame(feet, root, turn)[..., 0])
     feet = feet - heights[:, None] * np.array([0.0, 1.0, 0.0])
     notes = []
     if np.abs(heights).max() > contact.PENETRATION_DEPTH:
         notes.append(f"Feet stand at {as_text(tuple(heights.tolist()))} ℓ in this file, and contact is judged from there.")
-    velocity = treadmill.treadmill_velocity(feet, root, seen.fps)
+    velocity = treadmill.treadmill_velocity(feet, root, traced.fps)
     if velocity is None:
-        return _Stand(feet, root, heights, None, notes)
+        return _GroundedFeet(feet, root, heights, None, notes)
     speed = float(np.linalg.norm(velocity))
     notes.append(f"The clip walks in place; sliding is measured on a treadmill of {speed:.2f} ℓ/s, estimated from stance feet.")
-    feet, moved = (treadmill.on_treadmill(points, velocity, seen.fps) for points in (feet, root[:, None]))
-    return _Stand(feet, moved[:, 0], heights, speed, notes)
+    feet, moved = (treadmill.on_treadmill(points, velocity, traced.fps) for points in (feet, root[:, None]))
+    return _GroundedFeet(feet, moved[:, 0], heights, speed, notes)
 
 
-def _body_numbers(rig: Rig, seen: Trace) -> dict[str, Any]:
-    """What needs no feet."""
-    depth = contact.penetration(seen.lowest)
+def _body_numbers(rig: Rig, traced: Trace) -> dict[str, Any]:
+    """Metrics that need no feet."""
+    depth = contact.penetration(traced.lowest)
     return {
         "penetration_mean": depth.mean,
         "penetration_max": depth.max,
         "penetration_share": depth.share,
-        "float_height": contact.floating(seen.lowest),
-        "corner_depth": contact.corner_depth(seen.corners),
-        "jerk": smoothness.jerk(seen.joints, seen.fps),
-        "laplacian": smoothness.laplacian(seen.coordinates),
-        "high_band": smoothness.high_band(seen.coordinates[:, 6:], seen.fps),
-        "motion_amount": smoothness.motion_amount(seen.joints, seen.root_rotation, seen.fps),
-        "travel": smoothness.travel(seen.joints[:, 0], seen.fps),
-        "heading": gait.heading(seen.joints[:, 0], smoothness.yaw(seen.root_rotation), seen.fps),
-        "loop_error": smoothness.loop_error(seen.joints, seen.root_rotation),
-        "bone_stretch": smoothness.bone_stretch(seen.joints, rig.skeleton.parents),
+        "float_height": contact.floating(traced.lowest),
+        "corner_depth": contact.corner_depth(traced.corners),
+        "jerk": smoothness.jerk(traced.joints, traced.fps),
+        "laplacian": smoothness.laplacian(traced.coordinates),
+        "high_band": smoothness.high_band(traced.coordinates[:, 6:], traced.fps),
+        "motion_amount": smoothness.motion_amount(traced.joints, traced.root_rotation, traced.fps),
+        "travel": smoothness.travel(traced.joints[:, 0], traced.fps),
+        "heading": gait.heading(traced.joints[:, 0], yaw(traced.root_rotation), traced.fps),
+        "loop_error": smoothness.loop_error(traced.joints, traced.root_rotation),
+        "bone_stretch": smoothness.bone_stretch(traced.joints, rig.skeleton.parents),
     }
 
 
-def _contact_numbers(stand: _Stand, seen: Trace) -> dict[str, Any]:
+def _contact_numbers(grounded: _GroundedFeet, traced: Trace) -> dict[str, Any]:
     return {
-        "skating_ratio": contact.skating_ratio(stand.feet, seen.fps),
-        "slide": contact.slide(stand.feet),
-        "contact_share": contact.contact_share(stand.feet),
-        "air_time": contact.air_time(stand.feet),
-        "heading": gait.heading(stand.root, smoothness.yaw(seen.root_rotation), seen.fps),
-        "treadmill_speed": stand.treadmill_speed,
-        "ground_heights": tuple(stand.ground_heights.tolist()),
+        "skating_ratio": contact.skating_ratio(grounded.feet, traced.fps),
+        "slide": contact.slide(grounded.feet),
+        "contact_share": contact.contact_share(grounded.feet),
+        "air_time": contact.air_time(grounded.feet),
+        "heading": gait.heading(grounded.root, yaw(traced.root_rotation), traced.fps),
+        "treadmill_speed": grounded.treadmill_speed,
+        "ground_heights": tuple(grounded.ground_heights.tolist()),
     }
 
 
-def _gait_numbers(legs: tuple[Limb, ...], stand: _Stand, seen: Trace, notes: list[str]) -> dict[str, Any]:
-    turn = smoothness.yaw(seen.root_rotation)
-    feet = smoothness.in_heading_frame(stand.feet, stand.root, turn)
-    backwards = (gait.heading(stand.root, turn, seen.fps) or 0) < 0
+def _gait_numbers(legs: tuple[Limb, ...], grounded: _GroundedFeet, traced: Trace, notes: list[str]) -> dict[str, Any]:
+    turn = yaw(traced.root_rotation)
+    feet = in_heading_frame(grounded.feet, grounded.root, turn)
+    walks_backwards = (gait.heading(grounded.root, turn, traced.fps) or 0) < 0
     pairs = leg_pairs(legs)
     numbers: dict[str, Any] = {}
     if len(pairs):
         numbers["crossed_limbs"] = gait.crossed_share(feet[:, pairs[:, 0]], feet[:, pairs[:, 1]])
-    stride = gait.measure_stride(-feet[..., 0] if backwards else feet[..., 0], stand.feet, seen.fps)
+    stride = gait.measure_stride(-feet[..., 0] if walks_backwards else feet[..., 0], grounded.feet, traced.fps)
     if stride is None:
         notes.append("The feet do not move, or the clip is too short, so it has no strides.")
         return numbers

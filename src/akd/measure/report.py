@@ -1,4 +1,4 @@
-"""The report: one page that plays the animation, draws what feet and joints do, and says how good it is.
+"""The report: one page that plays the animation, plots feet and joints, and lists all metrics.
 
 Everything is inside the file, the 3D view too, so it opens anywhere and needs no network.
 """
@@ -34,9 +34,9 @@ KINDS: tuple[Kind, ...] = ("leg", "arm", "wing", "spine", "neck", "head", "tail"
 """The order in which limbs are shown."""
 AXES = ("twist", "swing", "sideways")
 """What the three angles of a joint do."""
-STILL = 5.0
+STILL_DEGREES = 5.0
 """A limb whose joints turn less than this is only mentioned [degrees]."""
-LEAST_TURN, LEAST_RISE = 20.0, 0.2
+MIN_ANGLE_SPAN, MIN_HEIGHT_SPAN = 20.0, 0.2
 """Plots of joint angles [degrees] and of the root's height [ℓ] span at least this much."""
 
 
@@ -59,9 +59,9 @@ def report_page(
     strip: Picture | None, curves: Mapping[str, Sequence[float]], clip: str | None, file_name: str,
 ) -> str:  # fmt: skip
     """The text of ``write_report``."""
-    seen = trace(rig, motion)
+    traced = trace(rig, motion)
     sections = (
-        _strip(strip), _feet(rig, seen, evaluation), _root(seen), _joints(rig.skeleton, motion),
+        _strip(strip), _feet(rig, traced, evaluation), _root(traced), _joints(rig.skeleton, motion),
         _metrics(evaluation), _curves(curves), _settings(settings),
     )  # fmt: skip
     return Template(_part("report.html")).substitute(
@@ -73,13 +73,13 @@ def report_page(
     )  # fmt: skip
 
 
-def foot_contact(seen: Trace, evaluation: Evaluation) -> Bool[np.ndarray, "frame foot"]:
+def foot_contact(traced: Trace, evaluation: Evaluation) -> Bool[np.ndarray, "frame foot"]:
     """Which feet are on the ground, as it was judged: from each foot's own ground where the file's clip has one."""
-    return in_contact(seen.feet - np.array(evaluation.ground_heights or 0.0)[..., None] * np.array([0.0, 1.0, 0.0]))
+    return in_contact(traced.feet - np.array(evaluation.ground_heights or 0.0)[..., None] * np.array([0.0, 1.0, 0.0]))
 
 
 def limb_title(limb: Limb, limbs: tuple[Limb, ...]) -> str:
-    """A name for people: left hind leg, right leg 3, tail."""
+    """A readable name: left hind leg, right leg 3, tail."""
     count = sum(other.kind == limb.kind and other.side == limb.side for other in limbs)
     side = {"L": "left ", "R": "right ", "C": ""}[limb.side]
     if count == 2 and limb.kind == "leg":
@@ -92,7 +92,7 @@ def most_moving(limb: Limb, degrees: Float[np.ndarray, "frame joint 3"], names: 
     spread = np.ptp(degrees, axis=0)
     joints = sorted((j for j in limb.joints if j != 0), key=lambda j: -spread[j].max())[:LINE_COUNT]
     axes = {joint: int(spread[joint].argmax()) for joint in sorted(joints)}
-    moving = {joint: axis for joint, axis in axes.items() if spread[joint, axis] > STILL}
+    moving = {joint: axis for joint, axis in axes.items() if spread[joint, axis] > STILL_DEGREES}
     return {f"{names[joint]}, {AXES[axis]}": degrees[:, joint, axis] for joint, axis in moving.items()}
 
 
@@ -105,10 +105,10 @@ def _section(title: str, hint: str, content: str) -> str:
 
 
 def _scene(rig: Rig, evaluation: Evaluation, clip: str | None) -> str:
-    """What the 3D view is told; ``<`` is spelt out, so that no name can end the script it stands in."""
+    """Settings of the 3D view as JSON; ``<`` is escaped, so that no name can end the script it stands in."""
     inverse = np.linalg.inv(_glb_from_stage(rig))
-    told = {"clip": clip, "stage_from_glb": inverse.ravel().tolist(), "treadmill": evaluation.treadmill_speed or 0.0}
-    return json.dumps(told).replace("<", "\\u003c")
+    scene = {"clip": clip, "stage_from_glb": inverse.ravel().tolist(), "treadmill": evaluation.treadmill_speed or 0.0}
+    return json.dumps(scene).replace("<", "\\u003c")
 
 
 def _glb_from_stage(rig: Rig) -> Float[np.ndarray, "4 4"]:
@@ -130,27 +130,27 @@ def _strip(strip: Picture | None) -> str:
     return _section("Film strip", "Frames from the first to the last.", image)
 
 
-def _time_ends(seen: Trace) -> tuple[str, str]:
-    return "0 s", f"{(len(seen.joints) - 1) / seen.fps:.2f} s"
+def _time_ends(traced: Trace) -> tuple[str, str]:
+    return "0 s", f"{(len(traced.joints) - 1) / traced.fps:.2f} s"
 
 
-def _feet(rig: Rig, seen: Trace, evaluation: Evaluation) -> str:
+def _feet(rig: Rig, traced: Trace, evaluation: Evaluation) -> str:
     if not rig.legs:
         return ""
     labels = tuple(limb_title(leg, rig.skeleton.limbs) for leg in rig.legs)
-    chart = contact_chart(labels, foot_contact(seen, evaluation), _time_ends(seen))
+    chart = contact_chart(labels, foot_contact(traced, evaluation), _time_ends(traced))
     return _section("Feet on the ground", "Filled where a foot touches the ground, and the share of time it does.", chart)
 
 
-def _root(seen: Trace) -> str:
-    root = seen.joints[:, 0]
-    speed = np.linalg.norm(np.gradient(root[:, [0, 2]], axis=0), axis=-1) * seen.fps if len(root) > 1 else np.zeros(1)
+def _root(traced: Trace) -> str:
+    root = traced.joints[:, 0]
+    speed = np.linalg.norm(np.gradient(root[:, [0, 2]], axis=0), axis=-1) * traced.fps if len(root) > 1 else np.zeros(1)
     height = root[:, 1]
     shown = (
         ("speed over the ground [ℓ/s]", speed, common_bounds(speed, np.zeros(1))),
-        ("height [ℓ]", height, common_bounds(height, least=LEAST_RISE)),
+        ("height [ℓ]", height, common_bounds(height, least=MIN_HEIGHT_SPAN)),
     )
-    panels = [line_panel(name, {name: line}, unit="", ends=_time_ends(seen), bounds=b, seek=True) for name, line, b in shown]
+    panels = [line_panel(name, {name: line}, unit="", ends=_time_ends(traced), bounds=b, seek=True) for name, line, b in shown]
     return _section("Root", "Where the body goes as a whole.", _panels(panels))
 
 
@@ -162,7 +162,7 @@ def _joints(skeleton: Skeleton, motion: Motion) -> str:
         limbs = {limb_title(limb, skeleton.limbs): limb for limb in skeleton.limbs_of(kind)}
         lines = {title: most_moving(limb, degrees, skeleton.names) for title, limb in limbs.items()}
         # Left and right share a scale, so that a limp shows.
-        bounds = common_bounds(*(line for chosen in lines.values() for line in chosen.values()), least=LEAST_TURN)
+        bounds = common_bounds(*(line for chosen in lines.values() for line in chosen.values()), least=MIN_ANGLE_SPAN)
         panels += [line_panel(t, chosen, unit="°", ends=ends, bounds=bounds, seek=True) for t, chosen in lines.items() if chosen]
         still += [title for title, chosen in lines.items() if not chosen]
     resting = f" Hardly moving: {', '.join(still)}." if still else ""

@@ -1,8 +1,6 @@
-"""How smooth a motion is, and how much of it there is: a frozen clip is perfectly smooth.
+"""How smooth a motion is, how much it moves (a frozen clip is perfectly smooth), and how different motions are.
 
-``joints`` is frame × joint × 3 on the stage, joint 0 the root; ``root_rotation`` its turn away from rest as a matrix.
-
-How different motions of one character are.
+``joints`` is frame × joint × 3 on the stage, joint 0 the root; ``root_rotation`` its rotation from rest as a matrix.
 """
 
 from itertools import combinations
@@ -14,7 +12,7 @@ from akd.contact.traces import in_heading_frame, trace, yaw
 from akd.motion import Motion
 from akd.rig import Rig
 
-HIGH_BAND = 8.0
+HIGH_BAND_HZ = 8.0
 """Joint-angle power above this is shaking, not motion [Hz]."""
 Joints = Float[np.ndarray, "frame joint 3"]
 RootRotation = Float[np.ndarray, "frame 3 3"]
@@ -39,28 +37,28 @@ def high_band(angles: Float[np.ndarray, "frame dof"], fps: float) -> float | Non
 
     Each curve loses its straight trend and is faded in and out (Hann window): ends that do not meet are not shaking.
     """
-    if fps <= 2 * HIGH_BAND or len(angles) < 8:
+    if fps <= 2 * HIGH_BAND_HZ or len(angles) < 8:
         return None
     time = np.arange(len(angles))[:, None] - (len(angles) - 1) / 2
     flat = angles - angles.mean(0)
     flat = flat - time * (time * flat).sum(0) / np.square(time).sum()
     power = np.square(np.abs(np.fft.rfft(flat * np.hanning(len(angles))[:, None], axis=0)))
-    high = np.fft.rfftfreq(len(angles), 1 / fps) > HIGH_BAND
+    high = np.fft.rfftfreq(len(angles), 1 / fps) > HIGH_BAND_HZ
     total = power.sum()
     return float(power[high].sum() / total) if total > 1e-20 else 0.0
 
 
 def in_root_frame(joints: Joints, root_rotation: RootRotation) -> Joints:
-    """Joints as the root sees them."""
+    """Joint positions in the frame of the root."""
     return np.einsum("fba,fjb->fja", root_rotation, joints - joints[:, :1])
 
 
 def motion_amount(joints: Joints, root_rotation: RootRotation, fps: float) -> float:
-    """Mean path length of the joints (the root left out) as seen from the root [ℓ/s]."""
+    """Mean path length of the joints (the root left out) as joints_of from the root [ℓ/s]."""
     if len(joints) < 2 or joints.shape[1] < 2:
         return 0.0
-    seen = in_root_frame(joints, root_rotation)[:, 1:]
-    return float(np.linalg.norm(np.diff(seen, axis=0), axis=-1).mean() * fps)
+    relative = in_root_frame(joints, root_rotation)[:, 1:]
+    return float(np.linalg.norm(np.diff(relative, axis=0), axis=-1).mean() * fps)
 
 
 def travel(root: Float[np.ndarray, "frame 3"], fps: float) -> float:
@@ -94,16 +92,16 @@ def bone_stretch(joints: Joints, parents: Int[np.ndarray, " joint"]) -> float:
 
 
 def diversity(rig: Rig, motions: list[Motion]) -> float | None:
-    """Mean distance of joints as seen from the root, over all pairs of motions [ℓ]; None for fewer than two.
+    """Mean distance of joints in the root's frame, over all pairs of motions [ℓ]; None for fewer than two.
 
-    The same stride begun at another moment is the same motion: of two, one is turned in time until they fit best.
+    The same stride begun at another moment is the same motion, so of two motions one is shifted in time until they fit best.
     """
-    seen = [in_root_frame(found.joints, found.root_rotation) for found in (trace(rig, motion) for motion in motions)]
-    frames = min((len(joints) for joints in seen), default=0)
-    apart = [_nearest(one[:frames], other[:frames]) for one, other in combinations(seen, 2)]
-    return float(np.mean(apart)) if apart else None
+    clips = [in_root_frame(traced.joints, traced.root_rotation) for traced in (trace(rig, motion) for motion in motions)]
+    frames = min((len(joints) for joints in clips), default=0)
+    distances = [_shifted_distance(one[:frames], other[:frames]) for one, other in combinations(clips, 2)]
+    return float(np.mean(distances)) if distances else None
 
 
-def _nearest(one: Joints, other: Joints) -> float:
-    """Mean distance at the best shift in time, clips taken as rounds."""
+def _shifted_distance(one: Joints, other: Joints) -> float:
+    """Mean distance at the best circular shift in time [ℓ]."""
     return min(float(np.linalg.norm(one - np.roll(other, shift, axis=0), axis=-1).mean()) for shift in range(len(one)))

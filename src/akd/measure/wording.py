@@ -1,4 +1,4 @@
-"""Numbers in words: the sentence that says whether a motion is good, and what each metric means to somebody who reads it."""
+"""Numbers in words: the verdict as a sentence, and label, unit and meaning of every metric."""
 
 from typing import NamedTuple
 
