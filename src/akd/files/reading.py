@@ -1,24 +1,80 @@
 """What every reader needs: a file's content or the reason why not, names that differ, parents before children."""
 
+import errno
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Int, Num
 
 from akd.errors import AkdError
 from akd.mesh import Mesh
 
 Y_FROM_Z_UP = np.array([[1.0, 0, 0, 0], [0, 0, 1, 0], [0, -1, 0, 0], [0, 0, 0, 1]])
 """Turns a world whose Z axis points up so that Y does."""
+MAX_COORDINATE = 1e12  # beyond this a position is a defect of the file, and products of matrices lose all digits
+MAX_WEIGHTS = 2**28  # vertices × bones; a table of weights takes eight bytes for each
+WHY_UNREADABLE = {
+    errno.ENOENT: "there is no such file; check the name",
+    errno.ENOTDIR: "there is no such file; check the name",
+    errno.EISDIR: "it is a folder; name a file in it",
+    errno.EACCES: "permission is denied; change the file's permissions, or copy it to a place of your own",
+    errno.EPERM: "permission is denied; change the file's permissions, or copy it to a place of your own",
+    errno.ENAMETOOLONG: "the name is too long; check it",
+    errno.ELOOP: "it is a link that leads to itself; check the name",
+}
 
 
 def file_bytes(path: Path) -> bytes:
     """All of a file."""
+    check_regular(path)
     try:
         return path.read_bytes()
     except OSError as error:
-        raise AkdError(f"{path} cannot be read ({error.strerror}); check the name.") from None
+        raise _unreadable(path, error) from None
+
+
+def check_regular(path: Path) -> None:
+    """Refuse what is no file with a content of its own: opening a pipe waits for ever, a device never ends."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError) as error:  # ValueError: a null character in the name
+        raise _unreadable(path, error) from None
+    if stat.S_ISDIR(mode):
+        raise _unreadable(path, IsADirectoryError(errno.EISDIR, ""))
+    if not stat.S_ISREG(mode):
+        raise AkdError(f"{path} cannot be read: it is a pipe or a device; save its content in a file first.")
+
+
+def check_readable(path: Path) -> None:
+    """The same, and that it may be opened; for files that another process will read."""
+    check_regular(path)
+    try:
+        with path.open("rb"):
+            pass
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: OSError | ValueError) -> AkdError:
+    code = error.errno if isinstance(error, OSError) else None
+    reason = WHY_UNREADABLE.get(code or 0) or f"{getattr(error, 'strerror', None) or error}; check the name"
+    return AkdError(f"{path} cannot be read: {reason}.")
+
+
+def check_coordinates(values: Num[np.ndarray, "..."], name: str) -> None:
+    """Refuse numbers that no place in space has."""
+    if not np.all(np.isfinite(values)):
+        raise AkdError(f"{name} contains numbers that are not finite; export it again.")
+    if np.any(np.abs(values) > MAX_COORDINATE):
+        raise AkdError(f"{name} contains the coordinate {np.abs(values).max():g}, beyond {MAX_COORDINATE:g} units; rescale it.")
+
+
+def check_weight_count(vertex_count: int, bone_count: int, name: str) -> None:
+    """Refuse tables of weights that two long lists in a small file could ask for."""
+    if vertex_count * bone_count > MAX_WEIGHTS:
+        raise AkdError(f"{name} has {vertex_count} vertices and {bone_count} bones, too many to keep weights for; simplify it.")
 
 
 def file_text(path: Path) -> str:
@@ -31,13 +87,17 @@ def file_text(path: Path) -> str:
 
 def unique_names(names: Sequence[str]) -> tuple[str, ...]:
     """The same names in the same order; repeated ones get a number."""
-    taken, out = set(names), list[str]()
+    taken, seen, out = set(names), set[str](), list[str]()
+    latest: dict[str, int] = {}  # so that a thousand equal names do not each count from two
     for name in names:
-        unique, number = name, 2
-        if name in out:
+        unique = name
+        if name in seen:
+            number = latest.get(name, 2)
             while unique in taken:
                 unique, number = f"{name}_{number}", number + 1
+            latest[name] = number
             taken.add(unique)
+        seen |= {name, unique}
         out.append(unique)
     return tuple(out)
 
