@@ -1,10 +1,6 @@
 """FBX, read by ufbx in a process of its own (see ``fbx_child.py``), in metres and Y up."""
 
 import importlib.util
-import json
-import subprocess
-import sys
-import tempfile
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,16 +11,16 @@ from jaxtyping import Float, Int
 
 from akd.errors import AkdError
 from akd.files.binding import bind_frame
+from akd.files.child import Story, arrays_of
 from akd.files.gltf.images import linear_to_srgb
 from akd.files.gltf.weights import nearest
 from akd.files.paint import GREY, decoded, painted, picture_beside
 from akd.files.polygons import fan, joined, picked_uv, split_at_seams
-from akd.files.reading import file_bytes, no_mesh, parents_first, unique_names
+from akd.files.reading import no_mesh, parents_first, unique_names
 from akd.files.tracks import Tracks
 from akd.mesh import Material, Mesh
 from akd.rig import Clip, FileRig
 
-PATIENCE = 300.0  # seconds until a file that cannot be read is given up
 CHILD = Path(__file__).with_name("fbx_child.py")
 NO_MATERIAL = Material("none", GREY)
 
@@ -32,7 +28,14 @@ NO_MATERIAL = Material("none", GREY)
 def read_fbx(path: str | Path) -> FileRig:
     """A .fbx file, binary or text: bones, meshes as they were bound, materials, and every animation as a clip."""
     path = Path(path)
-    file = _FbxFile(path, *_arrays(path))
+    if importlib.util.find_spec("ufbx") is None:
+        raise AkdError("Reading FBX files needs the extra 'fbx'; install it with: pip install 'akd[fbx]'.")
+    return rig_of(path, *arrays_of(CHILD, path, "FBX"))
+
+
+def rig_of(path: Path, story: Story, arrays: dict[str, np.ndarray]) -> FileRig:
+    """The rig that the child's arrays describe."""
+    file = _FbxFile(path, story, arrays)
     mesh, weights = _meshes(file)
     clips = {name: Tracks.from_world(file.parents, world[:, file.bones], step) for name, world, step in file.clips if file.bones}
     notes = [f"The mesh {part['name']} has blend shapes, which were left out." for part in file.shown if part["shapes"]]
@@ -54,7 +57,7 @@ class _FbxFile:
     """What the child has found, and which of its nodes are bones."""
 
     path: Path
-    story: dict[str, Any]
+    story: Story
     arrays: dict[str, np.ndarray]
 
     @cached_property
@@ -143,29 +146,6 @@ class _FbxFile:
             return Material(entry["name"], np.ones(3), texture)
         color = np.array(entry["color"] or np.full(3, np.nan), float)
         return Material(entry["name"], linear_to_srgb(color) if np.all(np.isfinite(color)) else GREY)
-
-
-def _arrays(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Run the child and take over what it has written."""
-    if importlib.util.find_spec("ufbx") is None:
-        raise AkdError("Reading FBX files needs the extra 'fbx'; install it with: pip install 'akd[fbx]'.")
-    file_bytes(path)
-    with tempfile.TemporaryDirectory() as folder:
-        target = Path(folder) / "arrays.npz"
-        command = [sys.executable, "-P", str(CHILD), str(path.resolve()), str(target)]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
-        except subprocess.TimeoutExpired:
-            raise AkdError(f"{path.name} was not read within {PATIENCE:.0f} seconds; convert it to GLB.") from None
-        if done.returncode or not target.is_file():
-            reason = (done.stderr.strip().splitlines() or [f"the reader ended with code {done.returncode}"])[-1]
-            raise AkdError(f"{path.name} cannot be read as FBX ({reason}); export it again, or convert it to GLB.")
-        with np.load(target) as arrays:
-            loaded = {name: arrays[name] for name in arrays.files}
-    for name, array in loaded.items():
-        if array.dtype.kind == "f" and not np.all(np.isfinite(array)):
-            raise AkdError(f"{path.name} contains numbers that are not finite (in {name}).")
-    return json.loads(loaded["story"].tobytes()), loaded
 
 
 def _meshes(file: _FbxFile) -> tuple[Mesh, Float[np.ndarray, "vertex bone"]]:
