@@ -1,249 +1,279 @@
-"""USD with UsdSkel: skeletons, the meshes they move, and animations.
+"""USD with UsdSkel: skeletons, the meshes they move, and animations, read in a process of its own (see ``usd_child.py``).
 
 USD multiplies row vectors from the left; here every matrix is transposed at once. A skinned point is
 Σ w (joint in skeleton space · inverse bind) · geomBindTransform · p in *skeleton* space, whatever the mesh's own place.
 Z-up stages are turned to Y up.
 """
 
+import importlib.util
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import torch
 from jaxtyping import Float, Int
 
 from akd.errors import AkdError
 from akd.files.binding import bind_frame
-from akd.files.gltf.weights import repair_notes, repaired_influences
+from akd.files.child import Story, arrays_of
+from akd.files.gltf.weights import nearest, repair_notes, repaired_influences
 from akd.files.polygons import joined
-from akd.files.reading import Y_FROM_Z_UP, no_mesh, unique_names
+from akd.files.reading import Y_FROM_Z_UP, check_coordinates, check_weight_count, no_mesh, unique_names
+from akd.files.usd_mesh import UsdMeshes
 from akd.mesh import Mesh
 from akd.rig import Clip, FileRig
+from akd.rotations import matrix_to_quaternion, quaternion_to_matrix, slerp
 
-if TYPE_CHECKING:
-    from pxr import Usd, UsdSkel
-
+CHILD = Path(__file__).with_name("usd_child.py")
+RATES = (1e-3, 1e6)  # time codes per second that a clip can have
+METRES = (1e-9, 1e9)  # metres per unit that a character can have
+DEFAULT_RATE, DEFAULT_METRES = 24.0, 0.01  # what USD takes where a file does not say
 
 @dataclass(frozen=True, eq=False)
 class _Skeleton:
     """One Skeleton prim; its joints are the bones from ``first`` on."""
 
-    prim: "Usd.Prim"
     joints: tuple[str, ...]
     """Paths of joints, the tokens by which meshes and animations refer to them."""
     parents: Int[np.ndarray, " joint"]
     rest_local: Float[np.ndarray, "joint 4 4"]
     bind: Float[np.ndarray, "joint 4 4"]
     """Joints when the meshes were bound, in the frame that geomBindTransform leads to."""
+    to_world: Float[np.ndarray, "4 4"]
     first: int
+
+    def bind_to_world(self, T_up_world: Float[np.ndarray, "4 4"]) -> Float[np.ndarray, "4 4"]:
+        """From the frame of the bind transforms to our world: it is the world by the standard, the skeleton's own for many."""
+        rest = self.to_world @ _chained(self.rest_local, self.parents)
+        return bind_frame(self.bind, rest, [self.to_world, T_up_world])
 
 
 @dataclass(frozen=True, eq=False)
-class _Stage:
-    """An open stage and what has been found on it."""
+class _UsdClip:
+    """An animation: its samples, which need not be evenly spaced, and where every skeleton is at each."""
 
-    stage: "Usd.Stage"
-    skeletons: list[_Skeleton]
-    animations: "dict[str, UsdSkel.AnimQuery]"
-    T_up_world: Float[np.ndarray, "4 4"]
-
-    def to_world(self, prim: "Usd.Prim", code: float | None = None) -> Float[np.ndarray, "4 4"]:
-        """From a prim's own coordinates to the world with Y up."""
-        from pxr import Usd, UsdGeom
-
-        time = Usd.TimeCode.EarliestTime() if code is None else Usd.TimeCode(code)
-        return self.T_up_world @ np.array(UsdGeom.Xformable(prim).ComputeLocalToWorldTransform(time)).T
-
-    def sample(self, clip: str, times: np.ndarray) -> np.ndarray:
-        """World matrices of all bones; joints that the animation does not name stay at rest."""
-        if clip not in self.animations:
-            raise AkdError(f"There is no clip {clip!r}; the clips are {', '.join(self.animations)}.")
-        query = self.animations[clip]
-        first, last = _time_codes(query)
-        codes = np.clip(first + np.asarray(times, float).reshape(-1) * self.stage.GetTimeCodesPerSecond(), first, last)
-        return np.array([self._pose(query, float(code)) for code in codes]).reshape(len(codes), self.bone_count, 4, 4)
-
-    def _pose(self, query: "UsdSkel.AnimQuery", code: float) -> Float[np.ndarray, "bone 4 4"]:
-        moved = dict(zip(query.GetJointOrder(), _matrices(query.ComputeJointLocalTransforms(code)), strict=False))
-        world = []
-        for skeleton in self.skeletons:
-            local = [moved.get(joint, rest) for joint, rest in zip(skeleton.joints, skeleton.rest_local, strict=True)]
-            world.append(self.to_world(skeleton.prim, code) @ _chained(np.array(local), skeleton.parents))
-        return np.concatenate(world)
+    times: Float[np.ndarray, " sample"]
+    """Seconds from the first sample."""
+    joints: tuple[str, ...]
+    translations: Float[np.ndarray, "sample moved 3"]
+    rotations: Float[np.ndarray, "sample moved 4"]
+    stretches: Float[np.ndarray, "sample moved 3 3"]
+    """What is left of each matrix when the rotation is taken off."""
+    places: tuple[Float[np.ndarray, "sample 4 4"], ...]
 
     @property
-    def bone_count(self) -> int:
-        return sum(len(skeleton.joints) for skeleton in self.skeletons)
+    def duration(self) -> float:
+        return float(self.times[-1])
+
+    def sample(self, skeletons: list[_Skeleton], times: np.ndarray) -> Float[np.ndarray, "time bone 4 4"]:
+        """World matrices of all bones; joints that the animation does not name stay at rest."""
+        times = np.clip(np.asarray(times, float).reshape(-1), 0, self.duration)
+        after = np.clip(np.searchsorted(self.times, times, side="right"), 1, max(len(self.times) - 1, 1))
+        before, after = after - 1, np.minimum(after, len(self.times) - 1)
+        step = self.times[after] - self.times[before]
+        u = np.where(step > 0, (times - self.times[before]) / np.where(step > 0, step, 1), 0)[:, None, None]
+        moved = dict(zip(self.joints, self._local(before, after, u).swapaxes(0, 1), strict=True))
+        world = [np.zeros((len(times), 0, 4, 4))]
+        for skeleton, place in zip(skeletons, self.places, strict=True):
+            local = np.tile(skeleton.rest_local, (len(times), 1, 1, 1))
+            for index, joint in enumerate(skeleton.joints):
+                local[:, index] = moved.get(joint, local[:, index])
+            here = place[before] + u * (place[after] - place[before])
+            world.append(here[:, None] @ _chained(local, skeleton.parents))
+        return np.concatenate(world, 1)
+
+    def _local(
+        self, before: Int[np.ndarray, " time"], after: Int[np.ndarray, " time"], u: Float[np.ndarray, "time 1 1"]
+    ) -> Float[np.ndarray, "time moved 4 4"]:
+        first, last = (torch.as_tensor(self.rotations[index]) for index in (before, after))
+        turn = quaternion_to_matrix(slerp(first, last, torch.as_tensor(u))).numpy()
+        local = np.zeros((*turn.shape[:2], 4, 4))
+        local[..., :3, :3] = turn @ _between(self.stretches, before, after, u[..., None])
+        local[..., :3, 3] = _between(self.translations, before, after, u)
+        local[..., 3, 3] = 1
+        return local
 
 
 def read_usd(path: str | Path) -> FileRig:
-    """A .usd, .usda, .usdc or .usdz file; every SkelAnimation that fits a skeleton is a clip."""
-    try:
-        from pxr import Tf, UsdGeom
-    except ImportError:
-        raise AkdError("Reading USD files needs the extra 'usd'; install it with: pip install 'akd[usd]'.") from None
+    """A .usd, .usda, .usdc or .usdz file; every SkelAnimation that fits a skeleton is a clip.
+
+    Layers and pictures that it names are read if they lie in its folder or below.
+    """
     path = Path(path)
-    notes: list[str] = []
-    try:
-        stage = _opened(path, notes)
-        mesh, weights = _bound_meshes(stage, path, notes)
-    except (Tf.ErrorException, RuntimeError, ValueError) as error:
-        raise AkdError(f"{path.name} cannot be read as USD ({_first_line(error)}).") from None
-    if not stage.skeletons and not mesh.vertex_count:
-        raise AkdError(f"{path.name} holds neither a mesh nor a skeleton.")
-    names = [joint.rsplit("/", 1)[-1] for skeleton in stage.skeletons for joint in skeleton.joints]
-    parents = [np.where(s.parents >= 0, s.parents + s.first, -1) for s in stage.skeletons]
-    rest = np.concatenate([np.zeros((0, 4, 4)), *(_bind_frame(stage, s) @ s.bind for s in stage.skeletons)])
-    if not np.all(np.isfinite(rest)) or np.any(np.abs(np.linalg.det(rest)) < 1e-18):
-        raise AkdError(f"{path.name} has a skeleton whose bind transforms are not finite or flat.")
+    if importlib.util.find_spec("pxr") is None:
+        raise AkdError("Reading USD files needs the extra 'usd'; install it with: pip install 'akd[usd]'.")
+    return rig_of(path, *arrays_of(CHILD, path, "USD"))
+
+
+def rig_of(path: Path, story: Story, arrays: dict[str, np.ndarray]) -> FileRig:
+    """The rig that the child's arrays describe."""
+    notes = list(story["notes"])
+    T_up_world = Y_FROM_Z_UP if story["z_up"] else np.eye(4)
+    skeletons = _skeletons(path, story, arrays, T_up_world)
+    mesh, weights = _bound_meshes(path, story, arrays, skeletons, T_up_world, notes)
+    if not skeletons and not mesh.vertex_count:
+        raise AkdError(f"{path.name} holds neither a mesh nor a skeleton{_because(notes)}.")
+    names = [joint.rsplit("/", 1)[-1] for skeleton in skeletons for joint in skeleton.joints]
+    parents = [np.where(s.parents >= 0, s.parents + s.first, -1) for s in skeletons]
+    rest = np.concatenate([np.zeros((0, 4, 4)), *(s.bind_to_world(T_up_world) @ s.bind for s in skeletons)])
+    check_coordinates(rest, path.name)
+    check_coordinates(mesh.vertices, path.name)
+    if np.any(np.abs(np.linalg.det(rest)) < 1e-18):
+        raise AkdError(f"{path.name} has a skeleton whose bind transforms are flat; export it again.")
+    rate = _plausible(story["rate"], RATES, DEFAULT_RATE, "time codes per second", notes)
+    clips = _clips(story, arrays, skeletons, T_up_world, rate, notes)
     return FileRig(
         names=unique_names(names), parents=np.concatenate([np.zeros(0, int), *parents]), rest=rest, mesh=mesh, weights=weights,
-        clips=tuple(Clip(name, _duration(query, stage.stage)) for name, query in stage.animations.items()),
-        sample=stage.sample if stage.animations else None, metres=UsdGeom.GetStageMetersPerUnit(stage.stage),
+        clips=tuple(Clip(name, clip.duration) for name, clip in clips.items()),
+        sample=(lambda name, times: _named(clips, name).sample(skeletons, times)) if clips else None,
+        metres=_plausible(story["metres"], METRES, DEFAULT_METRES, "metres per unit", notes),
         path=path, notes=tuple(dict.fromkeys(notes)),
-    )
+    )  # fmt: skip
 
 
-def _opened(path: Path, notes: list[str]) -> _Stage:
-    from pxr import Usd, UsdGeom, UsdSkel
-
-    if not path.is_file():
-        raise AkdError(f"{path} cannot be read: there is no such file.")
-    stage = Usd.Stage.Open(str(path))
-    cache = UsdSkel.Cache()
-    skeletons, animations, count = list[_Skeleton](), list[UsdSkel.AnimQuery](), 0
-    for prim in Usd.PrimRange.Stage(stage, Usd.TraverseInstanceProxies()):
-        if prim.IsA(UsdSkel.Skeleton):
-            query = cache.GetSkelQuery(UsdSkel.Skeleton(prim))
-            if not query or not query.GetJointOrder():
-                notes.append(f"The skeleton {prim.GetPath()} is not valid and was left out.")
-                continue
-            skeletons.append(_skeleton(query, prim, count))
-            count += len(skeletons[-1].joints)
-        elif prim.IsA(UsdSkel.Animation):
-            animations.append(cache.GetAnimQuery(UsdSkel.Animation(prim)))
-    known = {joint for skeleton in skeletons for joint in skeleton.joints}
-    animations = [query for query in animations if query and known & set(query.GetJointOrder())]
-    names = unique_names([query.GetPrim().GetName() for query in animations])
-    turned = UsdGeom.GetStageUpAxis(stage) == UsdGeom.Tokens.z
-    return _Stage(stage, skeletons, dict(zip(names, animations, strict=True)), Y_FROM_Z_UP if turned else np.eye(4))
+def _because(notes: list[str]) -> str:
+    """What was left out may be all there was."""
+    return f" ({notes[0].removesuffix('.')})" if notes else ""
 
 
-def _skeleton(query: "UsdSkel.SkeletonQuery", prim: "Usd.Prim", first: int) -> _Skeleton:
-    from pxr import Usd
-
-    joints = tuple(str(joint) for joint in query.GetJointOrder())
-    parents = np.array(query.GetTopology().GetParentIndices(), int)
-    bind = _matrices(query.GetJointWorldBindTransforms())
-    rest = _matrices(query.ComputeJointLocalTransforms(Usd.TimeCode.Default(), atRest=True))
-    if len(rest) != len(joints):  # no rest pose in the file: the joints then rest where they were bound
-        rest = np.array([bind[j] if p < 0 else np.linalg.solve(bind[p], bind[j]) for j, p in enumerate(parents)])
-    if len(bind) != len(joints):
-        bind = _chained(rest, parents)
-    return _Skeleton(prim, joints, parents, rest, bind, first)
+def _plausible(value: float, limits: tuple[float, float], default: float, what: str, notes: list[str]) -> float:
+    if limits[0] <= value <= limits[1]:
+        return float(value)
+    notes.append(f"The file has {value:g} {what}, which cannot be; {default:g} was taken.")
+    return default
 
 
-def _bind_frame(stage: _Stage, skeleton: _Skeleton) -> Float[np.ndarray, "4 4"]:
-    """From the frame of the bind transforms to our world: it is the world by the standard, the skeleton's own for many."""
-    to_world = stage.to_world(skeleton.prim)
-    rest = to_world @ _chained(skeleton.rest_local, skeleton.parents)
-    return bind_frame(skeleton.bind, rest, [to_world, stage.T_up_world])
+def _named(clips: dict[str, _UsdClip], name: str) -> _UsdClip:
+    if name not in clips:
+        raise AkdError(f"There is no clip {name!r}; the clips are {', '.join(clips)}.")
+    return clips[name]
 
 
-def _bound_meshes(stage: _Stage, path: Path, notes: list[str]) -> tuple[Mesh, Float[np.ndarray, "vertex bone"]]:
+def _skeletons(path: Path, story: Story, arrays: dict[str, np.ndarray], T_up_world: Float[np.ndarray, "4 4"]) -> list[_Skeleton]:
+    out, count = list[_Skeleton](), 0
+    for index, entry in enumerate(story["skeletons"]):
+        rest, bind, parents = (arrays[f"skeleton{index}_{name}"] for name in ("rest", "bind", "parents"))
+        rest, bind, joints = _columns(rest), _columns(bind), tuple(entry["joints"])
+        for table in (rest, bind):
+            check_coordinates(table, path.name)
+        if len(parents) != len(joints) or np.any(parents >= np.arange(len(parents))):
+            raise AkdError(f"The skeleton {entry['path']} of {path.name} has joints before their parents; export it again.")
+        if len(rest) != len(joints):  # no rest pose in the file: the joints then rest where they were bound
+            rest = np.array([bind[j] if p < 0 else np.linalg.pinv(bind[p]) @ bind[j] for j, p in enumerate(parents)])
+        if len(bind) != len(joints):
+            bind = _chained(rest, parents)
+        place = T_up_world @ _columns(arrays[f"skeleton{index}_place"])
+        check_coordinates(place @ _chained(rest, parents), path.name)
+        out.append(_Skeleton(joints, np.maximum(parents, -1), rest, bind, place, count))
+        count += len(joints)
+    return out
+
+
+def _clips(
+    story: Story, arrays: dict[str, np.ndarray], skeletons: list[_Skeleton], T_up_world: Float[np.ndarray, "4 4"], rate: float,
+    notes: list[str],
+) -> dict[str, _UsdClip]:  # fmt: skip
+    """The clips by name. One that throws bones beyond all bounds would be no use to anyone."""
+    out = {}
+    for index, name in enumerate(unique_names([entry["name"] for entry in story["clips"]])):
+        codes, local = arrays[f"clip{index}_codes"], _columns(arrays[f"clip{index}_local"])
+        turns, stretches = _polar(local[..., :3, :3])
+        places = tuple(T_up_world @ _columns(arrays[f"clip{index}_place{s}"]) for s in range(len(skeletons)))
+        joints = tuple(story["clips"][index]["joints"])
+        clip = _UsdClip((codes - codes[0]) / rate, joints, local[..., :3, 3], turns, stretches, places)
+        try:
+            check_coordinates(clip.sample(skeletons, clip.times), name)
+        except AkdError:
+            notes.append(f"The animation {name} moves bones beyond all bounds, so it was left out.")
+        else:
+            out[name] = clip
+    return out
+
+
+def _polar(
+    linear: Float[np.ndarray, "sample moved 3 3"]
+) -> tuple[Float[np.ndarray, "sample moved 4"], Float[np.ndarray, "sample moved 3 3"]]:
+    """The nearest rotation, as a quaternion, and what is left; where the matrix mirrors, that goes into what is left."""
+    left, _, right = np.linalg.svd(linear)
+    left[..., 2] *= np.sign(np.linalg.det(left @ right))[..., None]
+    turn = left @ right
+    return matrix_to_quaternion(torch.as_tensor(turn)).numpy(), turn.swapaxes(-1, -2) @ linear
+
+
+def _bound_meshes(
+    path: Path, story: Story, arrays: dict[str, np.ndarray], skeletons: list[_Skeleton], T_up_world: Float[np.ndarray, "4 4"],
+    notes: list[str],
+) -> tuple[Mesh, Float[np.ndarray, "vertex bone"]]:  # fmt: skip
     """All meshes in the pose they were bound in, as one, and their weights."""
-    from pxr import Usd, UsdGeom, UsdSkel
-
-    from akd.files.usd_mesh import UsdMeshes
-
-    reader = UsdMeshes(path)
-    bindings = _skin_queries(stage)
+    reader = UsdMeshes(path, story, arrays)
+    bone_count = sum(len(skeleton.joints) for skeleton in skeletons)
     parts, tables, counts = list[Mesh](), list[np.ndarray](), Counter[str]()
-    for prim in Usd.PrimRange.Stage(stage.stage, Usd.TraverseInstanceProxies()):
-        if not prim.IsA(UsdGeom.Mesh) or UsdGeom.Imageable(prim).ComputePurpose() not in ("default", "render"):
-            continue
-        read = reader.read(prim)
+    for index, entry in enumerate(story["meshes"]):
+        read = reader.read(index)
         if read is None:
             continue
         mesh, point_of_vertex = read
-        if str(prim.GetPath()) in bindings:
-            skeleton, query = bindings[str(prim.GetPath())]
-            place = _bind_frame(stage, skeleton) @ np.array(query.GetGeomBindTransform()).T
-            table = _weights(stage, skeleton, query, int(point_of_vertex.max()) + 1, counts)[point_of_vertex]
-            if query.GetSkinningMethod() == UsdSkel.Tokens.dualQuaternion:
-                notes.append(f"The mesh {prim.GetName()} asks for dual quaternion skinning; akd blends linearly.")
+        check_coordinates(mesh.vertices, path.name)
+        check_weight_count(sum(len(table) for table in tables) + mesh.vertex_count, bone_count, path.name)
+        if entry["skeleton"] is None:
+            place, table = T_up_world @ _columns(reader.of(index, "place")), np.zeros((mesh.vertex_count, bone_count))
         else:
-            place, table = stage.to_world(prim), np.zeros((mesh.vertex_count, stage.bone_count))
+            skeleton = skeletons[entry["skeleton"]]
+            geom_bind = _columns(reader.of(index, "geom_bind"))
+            check_coordinates(geom_bind, path.name)
+            place = skeleton.bind_to_world(T_up_world) @ geom_bind
+            table = _weights(reader, index, skeleton, geom_bind, bone_count, counts)[point_of_vertex]
+            if entry["dual_quaternions"]:
+                notes.append(f"The mesh {entry['name']} asks for dual quaternion skinning; akd blends linearly.")
+        check_coordinates(place, path.name)
         parts.append(mesh.transformed(place))
         tables.append(table)
     notes += reader.notes + repair_notes(counts)
     if not parts:
-        return no_mesh(), np.zeros((0, stage.bone_count))
+        return no_mesh(), np.zeros((0, bone_count))
     return joined(parts), np.concatenate(tables)
 
 
-def _skin_queries(stage: _Stage) -> "dict[str, tuple[_Skeleton, UsdSkel.SkinningQuery]]":
-    """For the path of each skinned mesh, the skeleton that moves it and how."""
-    from pxr import Usd, UsdSkel
-
-    cache, inside = UsdSkel.Cache(), Usd.TraverseInstanceProxies()
-    by_path = {skeleton.prim.GetPath(): skeleton for skeleton in stage.skeletons}
-    out = {}
-    for prim in Usd.PrimRange.Stage(stage.stage, inside):
-        if not prim.IsA(UsdSkel.Root):
-            continue
-        cache.Populate(UsdSkel.Root(prim), inside)
-        for binding in cache.ComputeSkelBindings(UsdSkel.Root(prim), inside):
-            for query in binding.GetSkinningTargets():
-                if binding.GetSkeleton().GetPath() in by_path and query.HasJointInfluences():
-                    out[str(query.GetPrim().GetPath())] = (by_path[binding.GetSkeleton().GetPath()], query)
-    return out
-
-
 def _weights(
-    stage: _Stage, skeleton: _Skeleton, query: "UsdSkel.SkinningQuery", point_count: int, counts: Counter[str]
+    reader: UsdMeshes, index: int, skeleton: _Skeleton, geom_bind: Float[np.ndarray, "4 4"], bone_count: int, counts: Counter[str]
 ) -> Float[np.ndarray, "point bone"]:
-    """Rows over all bones. The mesh may count joints in an order of its own."""
-    influences = query.ComputeVaryingJointInfluences(point_count)
-    if not influences or len(influences[0]) % point_count or len(influences[0]) != len(influences[1]):
-        raise AkdError(f"The mesh {query.GetPrim().GetPath()} has joint weights that do not fit its {point_count} points.")
-    indices = np.array(influences[0], int).reshape(point_count, -1)
-    weights = np.array(influences[1], float).reshape(point_count, -1)
-    place = {joint: index for index, joint in enumerate(skeleton.joints)}
-    order = np.array([place.get(str(joint), -1) for joint in query.GetJointOrder() or skeleton.joints], int)
+    """Rows over all bones. Points without weight go to the nearest joint."""
+    entry, points = reader.story["meshes"][index], reader.of(index, "points")
+    point_count = len(points)
+    indices, weights = reader.of(index, "joints"), reader.of(index, "weights")
+    if not len(indices) or len(indices) % point_count or len(indices) != len(weights):
+        raise AkdError(f"The mesh {entry['path']} has joint weights that do not fit its {point_count} points; export it again.")
+    indices, weights = indices.reshape(point_count, -1), weights.reshape(point_count, -1)
+    place = {joint: number for number, joint in enumerate(skeleton.joints)}
+    order = np.array([place.get(joint, -1) for joint in entry["order"] or skeleton.joints], int)
     inside = (indices >= 0) & (indices < len(order))
     indices = np.where(inside, order[np.where(inside, indices, 0)], -1)
-    joints, weights, _ = repaired_influences(indices, weights, len(place), counts)
-    table = np.zeros((point_count, stage.bone_count))
+    joints, weights, bare = repaired_influences(indices, weights, len(skeleton.joints), counts)
+    table = np.zeros((point_count, bone_count))
     np.add.at(table, (np.arange(point_count)[:, None], skeleton.first + joints), weights)
+    bound = points[bare] @ geom_bind[:3, :3].T + geom_bind[:3, 3]
+    table[bare, skeleton.first + nearest(bound, skeleton.bind[:, :3, 3])] = 1
     return table
 
 
-def _time_codes(query: "UsdSkel.AnimQuery") -> tuple[float, float]:
-    """First and last sample of an animation."""
-    samples = query.GetJointTransformTimeSamples() or [0.0]
-    return samples[0], samples[-1]
-
-
-def _duration(query: "UsdSkel.AnimQuery", stage: "Usd.Stage") -> float:
-    first, last = _time_codes(query)
-    return (last - first) / stage.GetTimeCodesPerSecond()
-
-
-def _chained(local: Float[np.ndarray, "joint 4 4"], parents: Int[np.ndarray, " joint"]) -> Float[np.ndarray, "joint 4 4"]:
+def _chained(
+    local: Float[np.ndarray, "*time joint 4 4"], parents: Int[np.ndarray, " joint"]
+) -> Float[np.ndarray, "*time joint 4 4"]:
     """Transforms relative to parents → relative to the skeleton."""
     out = local.copy()
     for joint, parent in enumerate(parents):
         if parent >= 0:
-            out[joint] = out[parent] @ out[joint]
+            out[..., joint, :, :] = out[..., parent, :, :] @ out[..., joint, :, :]
     return out
 
 
-def _matrices(rows: Any) -> Float[np.ndarray, "joint 4 4"]:
+def _between(values: np.ndarray, before: np.ndarray, after: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """On straight lines from one sample to the next."""
+    return values[before] + u * (values[after] - values[before])
+
+
+def _columns(matrices: Any) -> Float[np.ndarray, "*batch 4 4"]:
     """USD's matrices, made to multiply column vectors."""
-    return np.array(rows, float).reshape(-1, 4, 4).swapaxes(-1, -2) if rows else np.zeros((0, 4, 4))
-
-
-def _first_line(error: Exception) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    return np.swapaxes(matrices, -1, -2)
