@@ -130,12 +130,22 @@ def test_several_roots(tmp_path: Path) -> None:
         (("ROOT Hips", "ROOT"), "no name"),
         (("  }\n}\n", "  }\n"), "not closed"),
         (("  JOINT", "  ROOT"), "wrong place"),
+        (("Frames:\t2", "Frames:\t" + "2" * 5000), "digits"),
+        (("0.5\n0", "1e-300\n0"), "frame time"),
+        (("0.5\n0", "1e11\n0"), "frame time"),
+        (("OFFSET 0 1 0", "OFFSET 0 1e300 0"), "beyond"),
+        (("0 1 0 0", "0 1e300 0 0"), "beyond"),
     ],
 )
 def test_errors_are_named(tmp_path: Path, change: tuple[str, str], words: str) -> None:
     assert change[0] in SMALL
     with pytest.raises(AkdError, match=words):
         read_bvh(small_file(tmp_path, SMALL.replace(*change, 1)))
+
+
+def test_a_claim_of_many_frames_of_nothing_takes_no_memory(tmp_path: Path) -> None:
+    text = "HIERARCHY\nROOT a {\nOFFSET 0 0 0\n}\nMOTION\nFrames: 99999999999999999\nFrame Time: 1\n"
+    assert read_bvh(small_file(tmp_path, text)).clips == ()
 
 
 def test_missing_and_binary_files(tmp_path: Path) -> None:

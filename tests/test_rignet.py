@@ -79,6 +79,7 @@ def test_vertices_without_weights_are_noted(tmp_path: Path) -> None:
         (("root hip", "root hop"), "'hop'"), (("root hip", "root tip"), "has a parent"), (("skin 2", "skin 3"), "vertex 3"),
         (("skin 2", "skin -1"), "vertex -1"), (("skin 2", "skin x"), "line 7"), (("tip 2.0", "top 2.0"), "'top'"),
         (("tip 2.0", "tip -2.0"), "cannot be"), (("tip 2.0", "tip"), "not understood"), (("joints hip", "joints tip"), "twice"),
+        (("0 1 0\n", "0 1e300 0\n"), "beyond"), (("tip 2.0", "tip 1e300"), "beyond"),
         (("root hip", "hier tip hip\nhier hip hip"), "two parents"), (("root hip", "hier tip hip"), "loop"),
     ],
 )

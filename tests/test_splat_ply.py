@@ -119,6 +119,43 @@ def test_what_is_not_splats(tmp_path: Path, assets: Path) -> None:
         read_splats(tmp_path / "cut.ply")
 
 
+def test_one_single_splat(tmp_path: Path) -> None:
+    write_splats(tmp_path / "one.ply", random_splats(1))
+    assert same(read_splats(tmp_path / "one.ply")[0], random_splats(1))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("element vertex 7", "element vertex " + "9" * 5000), "not understood"),
+        (("element vertex 7", "element vertex 999999999999999999"), "cut off"),
+        (("element vertex 7", "element vertex 0"), "cut off"),
+        (("element vertex 7", "element vertex -1"), "not understood"),
+        (("element vertex 7", "element odd 999999999999999999\nproperty double q\nelement vertex 7"), "cut off"),
+        (("property float z", "property float z\nproperty float z"), "not understood"),
+        (("property float z", "".join(f"property float c{i}\n" for i in range(2000)) + "property float z"), "not understood"),
+        (("property float z", "property list uchar int z"), "lists"),
+        (("ply\n", "plyboard\n"), "no PLY header"),
+        (("format binary_little_endian 1.0\n", ""), "no format"),
+        (("end_header\n", "end_headers\n"), "no PLY header"),
+    ],
+)
+def test_wild_headers(tmp_path: Path, change: tuple[str, str], words: str) -> None:
+    write_splats(tmp_path / "wild.ply", random_splats())
+    content = (tmp_path / "wild.ply").read_bytes()
+    assert change[0].encode() in content
+    (tmp_path / "wild.ply").write_bytes(content.replace(change[0].encode(), change[1].encode(), 1))
+    with pytest.raises(AkdError, match=rf"^wild\.ply[^\n]*{words}[^\n]*\.$"):
+        read_splats(tmp_path / "wild.ply")
+
+
+def test_a_comment_may_speak_of_the_end(tmp_path: Path) -> None:
+    write_splats(tmp_path / "said.ply", random_splats())
+    content = (tmp_path / "said.ply").read_bytes()
+    (tmp_path / "said.ply").write_bytes(content.replace(b"element", b"comment the end_header\nelement", 1))
+    assert same(read_splats(tmp_path / "said.ply")[0], random_splats())
+
+
 @pytest.mark.parametrize("order", ["binary_little_endian", "ascii"])
 def test_damaged_files_end_in_splats_or_an_error(tmp_path: Path, order: str) -> None:
     rng, read = np.random.default_rng(0), 0

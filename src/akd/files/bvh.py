@@ -14,8 +14,9 @@ import torch
 from jaxtyping import Float, Int
 
 from akd.errors import AkdError
-from akd.files.reading import Y_FROM_Z_UP, file_text, no_mesh, unique_names
+from akd.files.reading import Y_FROM_Z_UP, check_coordinates, file_text, no_mesh, unique_names
 from akd.files.tracks import Tracks
+from akd.files.writing import write_file
 from akd.motion import Motion
 from akd.rig import Clip, FileRig
 from akd.rotations import continuous_angles, quaternion_multiply, rotation_vector_to_quaternion
@@ -24,6 +25,8 @@ from akd.skeleton import Skeleton, joint_rotations
 T_BVH_STAGE = np.array([[0.0, 0, -1], [0, 1, 0], [1, 0, 0]])  # the stage's forward +X becomes +Z, its right +Z becomes −X
 CYCLE = torch.tensor([[0.0, 0, 1], [1, 0, 0], [0, 1, 0]], dtype=torch.float64)  # z → x → y → z: turns Rz Rx Ry into Rx Ry Rz
 CHANNELS = tuple(f"{axis}{kind}" for kind in ("position", "rotation") for axis in "XYZ")
+MAX_DIGITS = 18  # of a count of frames
+FRAME_TIMES = (1e-6, 1e4)  # seconds that can lie between two frames
 TALL = 10.0  # a skeleton larger than this many units is hardly in metres
 
 
@@ -86,7 +89,7 @@ def write_bvh(path: str | Path, skeleton: Skeleton, motion: Motion, *, scale: fl
     values = np.concatenate(((pose.root_position @ turn.T * scale).numpy(), angles.numpy()), 1)
     lines = [*_hierarchy_lines(skeleton, order, scale), "MOTION", f"Frames: {len(values)}", f"Frame Time: {1 / motion.fps:.9g}"]
     lines += [" ".join(f"{value:.6f}" for value in row) for row in values]
-    Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_file(path, "\n".join(lines) + "\n")
 
 
 def _split(text: str, name: str) -> tuple[list[str], list[str]]:
@@ -154,8 +157,7 @@ def _numbers(text: str, name: str) -> Float[np.ndarray, " number"]:
         values = np.array(text.split(), float)
     except ValueError as error:
         raise AkdError(f"{name}: {error}; only numbers can stand there.") from None
-    if not np.all(np.isfinite(values)) or np.any(np.abs(values) > 1e12):
-        raise AkdError(f"{name} contains numbers that are not finite.")
+    check_coordinates(values, name)
     return values
 
 
@@ -180,9 +182,13 @@ def _frames(lines: list[str], channel_count: int, name: str) -> tuple[Float[np.n
     header = re.match(r"frames\s*:\s*(\d+)\s*\n\s*frame\s+time\s*:\s*(\S+)\s*(?:\n|$)", "\n".join(lines), re.IGNORECASE)
     if not header:
         raise AkdError(f"{name}: MOTION must be followed by 'Frames: <count>' and 'Frame Time: <seconds>'.")
+    if len(header[1]) > MAX_DIGITS:
+        raise AkdError(f"{name} claims a number of frames with {len(header[1])} digits, more than any file holds.")
     count, frame_time = int(header[1]), float(_numbers(header[2], name)[0])
-    if not frame_time > 0:
-        raise AkdError(f"{name}: the frame time is {header[2]}, but it must be positive seconds.")
+    if not FRAME_TIMES[0] <= frame_time <= FRAME_TIMES[1]:
+        raise AkdError(f"{name}: the frame time is {header[2][:40]}, but it must be positive seconds up to {FRAME_TIMES[1]:g}.")
+    if not channel_count:  # nothing moves, however often
+        return np.zeros((0, 0)), frame_time
     values = _numbers("\n".join(lines)[header.end() :], name)
     if len(values) != count * channel_count:
         needed = f"{count} frames of {channel_count} channels need {count * channel_count}"

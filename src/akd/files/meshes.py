@@ -10,7 +10,7 @@ from jaxtyping import Float
 from akd.errors import AkdError
 from akd.files.obj import read_obj
 from akd.files.paint import GREY
-from akd.files.reading import file_bytes
+from akd.files.reading import check_coordinates, file_bytes
 from akd.mesh import Mesh
 from akd.rig import FileRig
 
@@ -60,6 +60,7 @@ def _read_with_trimesh(path: Path) -> Mesh:
         raise AkdError(f"{path.name} cannot be read as {path.suffix[1:].upper()} ({_first_line(error)}).") from None
     if vertices.ndim != 2 or vertices.shape[1] != 3 or faces.shape[1:] != (3,):
         raise AkdError(f"{path.name} does not hold points in space and faces between them.")
+    check_coordinates(vertices, path.name)
     return Mesh(vertices, faces, own if own is not None else np.tile(GREY, (len(vertices), 1)))
 
 

@@ -15,7 +15,8 @@ from jaxtyping import Float, Int, UInt8
 from akd.errors import AkdError
 from akd.files.paint import GREY, beside, painted, picture_beside
 from akd.files.polygons import picked_uv, split_at_seams
-from akd.files.reading import file_text
+from akd.files.reading import MAX_COORDINATE, file_text
+from akd.files.writing import write_file
 from akd.mesh import Material, Mesh
 
 
@@ -84,7 +85,7 @@ def write_obj(path: Path, mesh: Mesh) -> None:
     rows = np.concatenate((mesh.vertices, mesh.colors), 1)
     lines = ["v {:.9g} {:.9g} {:.9g} {:.4g} {:.4g} {:.4g}".format(*row) for row in rows.tolist()]
     lines += ["f {} {} {}".format(*face) for face in (mesh.faces + 1).tolist()]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_file(path, "\n".join(lines) + "\n")
 
 
 def _statement(lines: _Lines, keyword: str, rest: str) -> None:
@@ -108,6 +109,8 @@ def _numbers(text: str, least: int) -> list[float]:
         raise ValueError(f"{least} numbers are needed")
     if not np.all(np.isfinite(values)):
         raise ValueError("not a finite number")
+    if max(map(abs, values), default=0) > MAX_COORDINATE:
+        raise ValueError(f"beyond {MAX_COORDINATE:g} units; rescale it")
     return values
 
 

@@ -11,7 +11,16 @@ from jaxtyping import Float, Int
 
 from akd.errors import AkdError
 from akd.files.obj import read_obj, write_obj
-from akd.files.reading import file_text, no_mesh, parents_first, reordered_parents, unique_names
+from akd.files.reading import (
+    MAX_COORDINATE,
+    check_weight_count,
+    file_text,
+    no_mesh,
+    parents_first,
+    reordered_parents,
+    unique_names,
+)
+from akd.files.writing import write_file
 from akd.rig import FileRig, Rig
 
 
@@ -51,7 +60,7 @@ def write_rignet(path: str | Path, rig: Rig) -> None:
     for vertex, row in enumerate(rig.weights):
         lines.append(f"skin {vertex} " + " ".join(f"{names[joint]} {row[joint]:.6g}" for joint in np.flatnonzero(row)))
     lines += [f"hier {names[parent]} {names[joint]}" for joint, parent in enumerate(skeleton.parents.tolist()) if parent >= 0]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_file(path, "\n".join(lines) + "\n")
     write_obj(path.with_suffix(".obj"), rig.mesh)
 
 
@@ -93,6 +102,8 @@ def _number(word: str) -> float:
     value = float(word)
     if not np.isfinite(value):
         raise ValueError("not a finite number")
+    if abs(value) > MAX_COORDINATE:
+        raise ValueError(f"beyond {MAX_COORDINATE:g} units; rescale it")
     return value
 
 
@@ -114,6 +125,7 @@ def _weights(
     skin: dict[int, dict[str, float]], names: tuple[str, ...], vertex_count: int, name: str
 ) -> tuple[Float[np.ndarray, "vertex bone"], list[str]]:
     """Rows that sum to one; vertices the file does not mention stay zero and are noted."""
+    check_weight_count(vertex_count, len(names), name)
     place = {joint: index for index, joint in enumerate(names)}
     weights = np.zeros((vertex_count, len(names)))
     for vertex, row in skin.items():

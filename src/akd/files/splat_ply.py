@@ -4,6 +4,7 @@ Stored are log scales, logits of opacities, wxyz quaternions, and spherical harm
 coefficient, ``f_rest`` the others, all of red first, then green, then blue.
 """
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from jaxtyping import Bool, Float
 
 from akd.errors import AkdError
 from akd.files.reading import file_bytes
+from akd.files.writing import write_file
 from akd.splats import Splats
 
 POSITION, COLOR, OPACITY = ("x", "y", "z"), ("f_dc_0", "f_dc_1", "f_dc_2"), ("opacity",)
@@ -26,6 +28,9 @@ TYPES = {
     "int": "i4", "int32": "i4", "uint": "u4", "uint32": "u4", "float": "f4", "float32": "f4", "double": "f8", "float64": "f8",
 }
 BYTE_ORDERS = {"ascii": "", "binary_little_endian": "<", "binary_big_endian": ">"}
+END = re.compile(rb"(?:\r\n|\r|\n)end_header[ \t]*(?:\r\n|\r|\n|$)")
+MAX_DIGITS = 18  # of a count; what is longer is more than any disk holds
+MAX_COLUMNS = 1000  # splat files have about sixty
 SURE = 1e-7  # opacities are kept this far from 0 and 1, where the logit is infinite
 
 
@@ -46,7 +51,7 @@ def read_splats(path: str | Path) -> tuple[Splats, tuple[str, ...]]:
     rest = sorted((name for name in columns if name.startswith("f_rest_")), key=lambda name: int(name[7:]))
     values = {part: np.stack([columns[name] for name in part], -1) for part in (POSITION, COLOR, SCALE, ROTATION, OPACITY)}
     harmonics = np.stack([columns[name] for name in rest], -1) if rest else np.zeros((len(values[COLOR]), 0))
-    with np.errstate(over="ignore", under="ignore"):
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         scales, opacities = np.exp(values[SCALE].astype(np.float32)), 1 / (1 + np.exp(-values[OPACITY][:, 0]))
     sh = np.concatenate((values[COLOR][:, None], harmonics.reshape(len(harmonics), 3, -1).swapaxes(1, 2)), 1)
     good = _usable(values[POSITION], values[ROTATION], scales, opacities, sh)
@@ -54,7 +59,7 @@ def read_splats(path: str | Path) -> tuple[Splats, tuple[str, ...]]:
         raise AkdError(f"{path.name} has no usable splat: all {len(good)} are not finite or have no extent.")
     lost = int((~good).sum())
     fields = (values[POSITION], values[ROTATION], scales, opacities, sh)
-    splats = Splats(*(torch.tensor(field[good], dtype=torch.float32) for field in fields))
+    splats = Splats(*(torch.tensor(field[good].astype(np.float32)) for field in fields))
     return splats, (f"{lost} of {len(good)} splats are not finite or have no extent; they were left out.",) if lost else ()
 
 
@@ -70,7 +75,7 @@ def write_splats(path: str | Path, splats: Splats) -> None:
     table = torch.cat([part.detach().double() for part in parts], 1).numpy().astype("<f4")
     names = (*POSITION, *NORMAL, *COLOR, *(f"f_rest_{i}" for i in range(rest.shape[1])), *OPACITY, *SCALE, *ROTATION)
     header = ["ply", "format binary_little_endian 1.0", f"element vertex {count}", *(f"property float {name}" for name in names)]
-    Path(path).write_bytes("\n".join([*header, "end_header", ""]).encode() + table.tobytes())
+    write_file(path, "\n".join([*header, "end_header", ""]).encode() + table.tobytes())
 
 
 def _usable(
@@ -99,7 +104,8 @@ def _vertex_columns(content: bytes, name: str) -> dict[str, np.ndarray]:
     start = sum(element.count * _row_type(element, order).itemsize for element in before)
     row = _row_type(vertex, order)
     if vertex.count == 0 or len(body) - start < vertex.count * row.itemsize:
-        raise AkdError(f"{name} should hold {vertex.count} splats, but it ends before; it was probably cut off.")
+        held = max(len(body) - start, 0) // row.itemsize
+        raise AkdError(f"{name} should hold {vertex.count} splats and has {held}; it was probably cut off.")
     table = np.frombuffer(body, row, vertex.count, start)
     return {column: table[column].astype(float) for column in vertex.properties}
 
@@ -131,20 +137,22 @@ def _check_layout(vertex: _Element, elements: list[_Element], name: str) -> None
 
 def _header(content: bytes, name: str) -> tuple[str, list[_Element], bytes]:
     """Byte order ("" for text), elements, and what follows the header."""
-    head, mark, body = content.partition(b"end_header")
-    lines = [line.split() for line in head.decode("ascii", errors="replace").splitlines()]
-    if not mark or lines[:1] != [["ply"]]:
+    end = END.search(content) if content.startswith(b"ply") else None
+    if end is None:
+        raise AkdError(f"{name} is not a PLY file: it has no PLY header.")
+    lines = [line.split() for line in content[: end.start()].decode("ascii", errors="replace").splitlines()]
+    if lines[:1] != [["ply"]]:
         raise AkdError(f"{name} is not a PLY file: it has no PLY header.")
     order, elements = None, list[_Element]()
     for words in lines[1:]:
         match words:
             case ["format", form, _] if form in BYTE_ORDERS:
                 order = BYTE_ORDERS[form]
-            case ["element", element, count] if count.isdecimal():
+            case ["element", element, count] if count.isdecimal() and len(count) <= MAX_DIGITS:
                 elements.append(_Element(element, int(count), {}))
-            case ["property", "list", _, _, column] if elements:
+            case ["property", "list", _, _, column] if elements and _is_new(column, elements[-1]):
                 elements[-1].properties[column] = ""
-            case ["property", kind, column] if elements and kind in TYPES:
+            case ["property", kind, column] if elements and kind in TYPES and _is_new(column, elements[-1]):
                 elements[-1].properties[column] = TYPES[kind]
             case [] | ["comment" | "obj_info", *_]:
                 pass
@@ -152,7 +160,12 @@ def _header(content: bytes, name: str) -> tuple[str, list[_Element], bytes]:
                 raise AkdError(f"{name}: the header line {' '.join(words)[:60]!r} is not understood.")
     if order is None:
         raise AkdError(f"{name}: the header has no format line.")
-    return order, elements, body.removeprefix(b"\r").removeprefix(b"\n")
+    return order, elements, content[end.end() :]
+
+
+def _is_new(column: str, element: _Element) -> bool:
+    """A column that occurs twice would shift all that follow."""
+    return column not in element.properties and len(element.properties) < MAX_COLUMNS
 
 
 def _row_type(element: _Element, order: str) -> np.dtype:
