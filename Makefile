@@ -1,10 +1,10 @@
-# make demo: environment + a sentence becomes a character that moves.  make test: environment + lint, types, tests.  make bench: measurements.
+# make demo: environment + a sentence becomes a character that moves.  make test: environment + lint, types, tests.  make experiments: quick measurements.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint experiments bench clean
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -22,9 +22,11 @@ lint: $(READY)
 test: lint
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
 
-bench: $(READY)
+bench: experiments
+
+experiments: $(READY)
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt 'newton>=1.7' # only to be compared with
-	$(BIN)/python -m bench rasterize film physics # the quick ones; studies are run by name, see docs/
+	$(BIN)/python -m experiments rasterize film physics # the quick ones; without names it lists all
 
 clean:
 	rm -rf $(VENV) runs

@@ -1,2 +1,1 @@
-"""Measurements. A bench is a module of this folder with ``tables()``, which yields rich tables, or with a ``main`` of its own."""
-
+"""Studies, benchmarks, probes and picture sheets behind the docs; not in the wheel. ``python -m experiments`` lists them."""

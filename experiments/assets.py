@@ -1,4 +1,4 @@
-"""Real rigs made by others: how we understand each of them, how much of their clips a motion holds, and their gaits.
+"""Understanding, clip residuals and gaits of rigs made by others: all tables of docs/assets-tables.md.
 
     python -m experiments.assets FOLDER > docs/assets-tables.md
 """

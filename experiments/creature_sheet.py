@@ -1,4 +1,7 @@
-"""``python -m experiments.creature_sheet --out sheet.png`` draws every body plan with a few individuals each."""
+"""A picture of every body plan, a few individuals each: docs/creatures/plans.png.
+
+    python -m experiments.creature_sheet --out docs/creatures/plans.png
+"""
 
 from dataclasses import dataclass
 from pathlib import Path

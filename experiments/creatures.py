@@ -1,4 +1,6 @@
-"""What the body plans promise, measured over many individuals: ``python -m experiments.creatures --count 500``.
+"""Mesh and weight quality of body plans over many individuals: the table "worst value of each plan" of docs/creatures.md.
+
+    python -m experiments.creatures --count 500
 
 Prints one line per plan with its worst values, then individuals per second on one core.
 """

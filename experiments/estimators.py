@@ -1,7 +1,9 @@
-"""How noisy each estimator's gradient is, for what it costs: python -m experiments.estimators [creature].
+"""Noise of each estimator's gradient for its cost: the table of gradient noise of docs/distill.md.
 
-A true walk of a held-out individual is filmed; every estimator is asked many times, under other noise. Noise is
-E‖g − ḡ‖² / ‖ḡ‖², ḡ the mean of all answers; times the evaluations of the network it is what a unit of work buys.
+    python -m experiments.estimators [creature]
+
+A true walk of a held-out individual is filmed; every estimator is evaluated many times with other noise. Noise is
+E‖g − ḡ‖² / ‖ḡ‖², ḡ the mean of all gradients; multiplied by the network's evaluations it compares equal work.
 """
 
 import sys

@@ -1,6 +1,8 @@
-"""What one step of distillation pays for its film: kinematics, skinning, ground, shadow, rasterising, and back to the angles.
+"""Cost of one film in distillation (kinematics, skinning, ground, shadow, rasterising, and back): the table of docs/film.md.
 
-``python -m experiments.film [creature]`` prints core milliseconds (the best of several rounds), part by part.
+    python -m experiments.film [creature]
+
+Prints core milliseconds (the best of several repetitions), part by part.
 """
 
 import sys

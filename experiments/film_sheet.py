@@ -1,4 +1,7 @@
-"""Real assets playing their own clips and creatures going, on the ground with shadow: ``python -m experiments.film_sheet``."""
+"""Real assets with their own clips, and creatures, on the ground with shadow: docs/film/clips.png.
+
+    python -m experiments.film_sheet
+"""
 
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,6 +1,7 @@
-"""Strips of pictures of moving rigs: ``python -m experiments.gait_sheet --plans dog --out gaits.png``.
+"""Strips of pictures of moving rigs: docs/gaits.png and a page per plan in docs/gaits.
 
-``python -m experiments.gait_sheet --out docs/gaits`` draws all plans and all they can do, a page for each plan.
+    python -m experiments.gait_sheet --plans dog --out gaits.png
+    python -m experiments.gait_sheet --out docs/gaits              all plans and all their gaits and actions
 """
 
 from dataclasses import dataclass

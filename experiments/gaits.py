@@ -1,8 +1,10 @@
-"""How well gaits keep their promises on many random individuals: ``python -m experiments.gaits --individuals 200``.
+"""Measures of our gaits on many random individuals: the table of docs/gaits.md.
+
+    python -m experiments.gaits --individuals 200
 
 One line per gait: the worst of each number over the individuals (the mean where that says more), the share that misses a
-limit, and how many clips and frames one core makes in a second, analysis of the rig included, drawing the individual not.
-With ``--rows FILE`` every clip is written down as soon as it is measured, and a study that was stopped goes on from there.
+limit, and how many clips and frames one core makes in a second, analysis of the rig included, making the individual not.
+With ``--rows FILE`` every clip is written down as soon as it is measured, and a study that was stopped resumes from there.
 """
 
 import json

@@ -1,6 +1,8 @@
-"""What a step of the simulation costs, beside Newton's solvers and MuJoCo on the same body: ``python -m experiments.physics``.
+"""Cost of a step of the simulation beside Newton's solvers and MuJoCo on the same body: the speed tables of docs/physics.md.
 
-Times are processor time per step in microseconds, all taken in one run and in turns: on a busy machine only the ratios mean
+    python -m experiments.physics
+
+Times are processor time per step in microseconds, all taken in one run and alternating: on a busy machine only the ratios mean
 something, and they vary too.
 """
 

@@ -1,8 +1,8 @@
-"""Short trainings that each leave something out, beside one that leaves out nothing, on the same poses and steps.
+"""Short trainings of the pose space that each leave something out: the ablation tables of docs/posespace.md.
 
-python -m experiments.pose_controls runs/posespace --steps 600
-python -m experiments.pose_controls runs/posespace --steps 500 --after training --arms everything "no distilled poses" \
-    --judged runs/other/poses/distilled
+    python -m experiments.pose_controls runs/posespace --steps 600
+    python -m experiments.pose_controls runs/posespace --steps 500 --after training --arms everything "no distilled poses" \\
+        --judged runs/other/poses/distilled
 """
 
 import shutil

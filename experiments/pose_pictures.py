@@ -1,7 +1,7 @@
-"""The pictures of docs/posespace.md: samples of artists' rigs and of creatures, a drag by inverse kinematics, a walk.
+"""Samples of artists' rigs and creatures, a drag by inverse kinematics, a walk: the pictures of docs/posespace.md.
 
-python -m experiments.pose_pictures --out docs/posespace
-python -m experiments.pose_pictures --out docs/posespace --distilled runs/posespace/poses/distilled
+    python -m experiments.pose_pictures --out docs/posespace
+    python -m experiments.pose_pictures --out docs/posespace --distilled runs/posespace/poses/distilled
 """
 
 from dataclasses import dataclass, replace
@@ -95,7 +95,8 @@ def second_source(folder: Path, options: Options) -> list[torch.Tensor]:
         if specimen.plan in DISTILLED:
             rig = creature(specimen.plan, specimen.seed)
             chosen = torch.as_tensor(specimen.bends[:: len(specimen.bends) // POSES][:POSES])
-            found += pictures(rig, vectors_to_pose(chosen, torch.as_tensor(rig.skeleton.positions[0], dtype=chosen.dtype)), options)
+            root = torch.as_tensor(rig.skeleton.positions[0], dtype=chosen.dtype)
+            found += pictures(rig, vectors_to_pose(chosen, root), options)
     return found
 
 

@@ -1,8 +1,8 @@
-"""The pose space beside its baselines: on new individuals, new plans, artists' rigs and automatically rigged meshes.
+"""The pose space beside its baselines, on new individuals, plans, artists' and automatic rigs: the tables of docs/posespace.md.
 
-python -m experiments.posespace                                  # everything, a quarter of an hour on a free core
-python -m experiments.posespace --plans fox spider --poses 200
-python -m experiments.posespace --weights other.safetensors --permuted      # a control
+    python -m experiments.posespace                                  everything, a quarter of an hour on a free core
+    python -m experiments.posespace --plans fox spider --poses 200
+    python -m experiments.posespace --weights other.safetensors --permuted      a control
 """
 
 import json

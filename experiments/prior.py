@@ -1,6 +1,6 @@
-"""What the embedded prior costs and what it knows.
+"""Times of the embedded prior, and the probe on held-out creatures: the probe tables of docs/prior.md.
 
-    python -m experiments.prior FOLDER            the probe on held-out creatures, and times
+    python -m experiments.prior FOLDER
     python -m experiments.prior FOLDER --rigs ../shared/assets
 """
 

@@ -1,4 +1,7 @@
-"""The rasteriser: forward and backward, against its twin, against per-pixel tiles, and against what the machine can do."""
+"""The rasteriser against its reference, per-pixel tiles and the machine's arithmetic: the speed tables of docs/render.md.
+
+    python -m experiments.rasterize
+"""
 
 import time
 from collections.abc import Callable, Iterator

@@ -1,8 +1,10 @@
-"""How well splats look like the mesh they were made from: PSNR over the foreground of held-out 256 × 256 views.
+"""PSNR of splats against the mesh they were made from, on held-out views: the table of docs/reconstruct.md.
 
-``python -m experiments.reconstruct [fast|paper|both] [asset folder …]`` prints one row per asset and mode. The views were never
-seen in reconstruction (another seed). The foreground is every pixel the mesh touches, partly covered edges included;
-mesh and splats are both laid over mid-grey. Seconds are of one core's own time, so a busy machine does not count.
+    python -m experiments.reconstruct [fast|paper|both] [asset folder …]
+
+One row per asset and mode. The 256 × 256 views have another seed than those of reconstruction. The foreground is every pixel
+the mesh touches, partly covered edges included; mesh and splats are both laid over mid-grey. Seconds are of one core's own
+time, so a busy machine does not count.
 """
 
 import sys

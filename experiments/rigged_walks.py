@@ -1,4 +1,6 @@
-"""Rig static meshes and walk them: ``python -m experiments.rigged_walks --out walks.png``.
+"""Automatically rigged meshes, walking: docs/rigging/walks.png.
+
+    python -m experiments.rigged_walks --out walks.png
 
 Rigged assets lose their skeleton, their weights and their clips first, so everything in the picture was found from the shape.
 """

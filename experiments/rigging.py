@@ -1,4 +1,4 @@
-"""Automatic rigging against artists, against Blender and against exact truth.
+"""Automatic rigging against artists, Blender and exact truth: the tables of docs/rigging.md.
 
     python -m experiments.rigging weights --blender-python PYTHON    weights on every skinned asset, the artist's hidden
     python -m experiments.rigging exact                              weights of creatures, whose own are known exactly

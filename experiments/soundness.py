@@ -1,4 +1,4 @@
-"""Is a rig well made? Numbers that say so, for the tests and for the study over many individuals."""
+"""Mesh and weight quality of a rig as numbers, for ``creatures`` and the tests; makes no figure of its own."""
 
 from dataclasses import dataclass
 

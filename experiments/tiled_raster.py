@@ -1,6 +1,6 @@
-"""What our blending is measured against: the usual way, lists of splats per tile and a loop over them in each pixel.
+"""The baseline of ``rasterize``: lists of splats per tile and a loop over them in each pixel; makes no figure of its own.
 
-Same interface as ``akd.render.kernel_blend``, so that it can stand in for it; plain compiled loops, nothing clever.
+Same interface as ``akd.render.kernel_blend``, so that it can be used in its place; plain compiled loops.
 """
 
 import math

@@ -1,12 +1,11 @@
-"""How well motions are tracked in simulation: ``python -m experiments.track``, ``python -m experiments.track --only wolf dog``.
+"""How well motions are tracked in simulation: the table and pictures of tracking of docs/physics.md.
+
+    python -m experiments.track --rows rows.jsonl --strips strips    all clips; --only wolf dog for some of them
+    python -m experiments.track --ablation docs/physics/clipping.png no gradient clipping, one clip, one per chunk
 
 One line of a Markdown table per clip, before → after. Before is the clip as given (measured as ``akd evaluate`` does: on the
-treadmill and the ground its feet imply; for jerk, the mended target), after is the simulated motion against y = 0 and its own
-travel. Artists' clips need the folder of assets; our own gaits are spoilt on purpose. ``--ablation FILE.png`` compares ways of
-clipping gradients instead.
-
-With ``--rows FILE`` every clip is written down as soon as it is tracked, and a study that was stopped goes on from there; rows
-of other code are not counted.
+treadmill and the ground its feet imply; for jerk, the prepared target), after is the simulated motion against y = 0 and its
+own travel. Artists' clips need the folder of assets; our own gaits are spoilt on purpose. Rows of other code are not counted.
 """
 
 import hashlib

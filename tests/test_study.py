@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from experiments.study import perform as performing
-from experiments.study.cell import Trial
+from experiments.study import run_trial as running
+from experiments.study.command import main
 from experiments.study.field import DeformationField, FieldDistillation
-from experiments.study.perform import Lab, artists_clip, perform, reached, spent
-from experiments.study.priors import CountedPrior, SilentPrior, with_random_weights
+from experiments.study.priors import CountedPrior, ZeroScorePrior, with_random_weights
 from experiments.study.rows import append_row, costs, markdown, read_rows, summary
+from experiments.study.run_study import run_trials, tables, write_sheet
+from experiments.study.run_trial import StudyContext, artists_clip, reached, run_trial, spent
 from experiments.study.studies import STUDIES, Options
-from experiments.study.study import do_cells, tables, write_sheet
+from experiments.study.trial import Trial
 
-from akd.cli import main
 from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
 from akd.distill.loop import Distillation
@@ -47,16 +47,16 @@ def prior() -> VideoPrior:
 @pytest.fixture(scope="module")
 def dog():
     rig = creature("dog", 10_001)
-    measured = {wish: evaluate(rig, gait_motion(rig, wish, cycles=2), from_file=False) for wish in ("walk", "run")}
-    return measured, {wish: gait_jerk(rig, wish, 30.0) for wish in ("walk", "run")}
+    measured = {task: evaluate(rig, gait_motion(rig, task, cycles=2), from_file=False) for task in ("walk", "run")}
+    return measured, {task: gait_jerk(rig, task, 30.0) for task in ("walk", "run")}
 
 
-@pytest.mark.parametrize("wish", ["walk", "run"])
-def test_our_own_gaits_succeed_and_are_not_taken_for_each_other(dog, wish) -> None:
+@pytest.mark.parametrize("task", ["walk", "run"])
+def test_our_own_gaits_succeed_and_are_not_taken_for_each_other(dog, task) -> None:
     measured, jerk = dog
-    assert success(measured[wish], wish, jerk[wish]).failures == ()
-    other = "run" if wish == "walk" else "walk"
-    assert "duty" in success(measured[other], wish, None).failures
+    assert success(measured[task], task, jerk[task]).failures == ()
+    other = "run" if task == "walk" else "walk"
+    assert "duty" in success(measured[other], task, None).failures
 
 
 @pytest.mark.parametrize(
@@ -80,12 +80,23 @@ def test_runs_may_float_and_need_not_alternate(dog) -> None:
     assert success(measured, "run", None).passed
 
 
-def test_every_cell_has_its_own_name() -> None:
-    for name, cells in STUDIES.items():
-        keys = [cell.key for cell in cells(Options(seeds=2))]
+def test_every_trial_has_its_own_name() -> None:
+    for name, trials in STUDIES.items():
+        keys = [trial.key for trial in trials(Options(seeds=2))]
         assert len(set(keys)) == len(keys) > 4, name
     one = STUDIES["controls"](Options(seeds=1))[0]
     assert replace(one, recipe=replace(one.recipe, guidance=99.0)).key != one.key
+
+
+def test_trials_keep_the_keys_of_rows_on_disk() -> None:
+    """Names that were hashed into keys stay, whatever fields are called now: or finished studies would be run again."""
+    hashed = STUDIES["controls"](Options(seeds=1))[0].hashed()
+    assert {"arm", "character", "wish", "prompt", "seed", "recipe", "prior", "mover", "ground", "limit"} == set(hashed)
+    assert {
+        "look_ahead", "steps_each", "t_settled", "lags", "trial", "footing", "footing_from", "plant", "restraint",
+        "strides_per_film",
+    } <= set(hashed["recipe"])  # fmt: skip
+    assert any(trial.arm == "lively fourier" for trial in STUDIES["estimators"](Options(seeds=1)))
 
 
 def test_work_is_counted(prior) -> None:
@@ -104,7 +115,7 @@ def test_all_estimators_go(prior, estimator) -> None:
 
 
 def test_a_silent_prior_has_no_score(prior) -> None:
-    numbers = Distillation(make_task(Job("a person walking", recipe=RECIPE), SilentPrior(prior), person())).step()
+    numbers = Distillation(make_task(Job("a person walking", recipe=RECIPE), ZeroScorePrior(prior), person())).step()
     assert numbers["score"] < 1e-5
 
 
@@ -174,27 +185,27 @@ def test_rows_survive_a_kill_and_become_tables(tmp_path: Path) -> None:
 
 
 def test_an_experiment_goes_on_where_it_was(prior, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(performing, "_loaded", lambda name: prior)
-    monkeypatch.setattr(performing, "_creature", lambda character: person())
-    monkeypatch.setattr(performing, "strip_picture", lambda rig, motion: _blank())
-    cell = Trial("default", "person:1", "walk", "a person walking", 0, RECIPE)
-    cells = [cell, replace(cell, arm="field", mover="field")]
-    lab = Lab(tmp_path, "given")
-    first = next(iter(do_cells(cells, lab, Progress())))
+    monkeypatch.setattr(running, "_loaded", lambda name: prior)
+    monkeypatch.setattr(running, "_creature", lambda character: person())
+    monkeypatch.setattr(running, "strip_picture", lambda rig, motion: _blank())
+    trial = Trial("default", "person:1", "walk", "a person walking", 0, RECIPE)
+    trials = [trial, replace(trial, arm="field", mover="field")]
+    context = StudyContext(tmp_path, "given")
+    first = next(iter(run_trials(trials, context, Progress())))
     assert not first["success"]
     assert first["spent"]["evaluations"] == 2 * 2 * 2
-    (second,) = do_cells(cells, lab, Progress())
+    (second,) = run_trials(trials, context, Progress())
     assert second["arm"] == "field"
-    assert list(do_cells(cells, lab, Progress())) == []
+    assert list(run_trials(trials, context, Progress())) == []
     assert [line["arm"] for line in tables(tmp_path)["By arm"]] == ["default", "field"]
     assert write_sheet(tmp_path) is not None
 
 
 def test_arms_that_lack_something_say_so(prior, tmp_path: Path) -> None:
     with pytest.raises(AkdError, match="--weaker"):
-        Lab(tmp_path).prior_of("weaker", True)
+        StudyContext(tmp_path).prior_of("weaker", True)
     with pytest.raises(AkdError, match="--assets"):
-        perform(STUDIES["rigs"](Options(seeds=1))[0], Lab(tmp_path), Progress())
+        run_trial(STUDIES["rigs"](Options(seeds=1))[0], StudyContext(tmp_path), Progress())
 
 
 def test_artists_clips_are_found(assets: Path) -> None:
@@ -220,12 +231,12 @@ def test_motions_differ_if_they_do_more_than_begin_elsewhere(dog) -> None:
     assert diversity(rig, [walk, later]) < 0.5 * diversity(rig, [walk, run])
 
 
-def test_the_command_does_cells_and_prints_tables(prior, tmp_path: Path, monkeypatch, capsys) -> None:
-    monkeypatch.setattr(performing, "_loaded", lambda name: prior)
-    monkeypatch.setattr(performing, "_creature", lambda character: person())
-    monkeypatch.setattr(performing, "strip_picture", lambda rig, motion: _blank())
-    wish = ["study", "controls", "--iterations", "1", "--seeds", "1", "--only", "zero_score-dog", "--out", str(tmp_path)]
-    monkeypatch.setattr(sys, "argv", ["akd", *wish])
+def test_the_command_runs_trials_and_prints_tables(prior, tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(running, "_loaded", lambda name: prior)
+    monkeypatch.setattr(running, "_creature", lambda character: person())
+    monkeypatch.setattr(running, "strip_picture", lambda rig, motion: _blank())
+    options = ["controls", "--iterations", "1", "--seeds", "1", "--only", "zero_score-dog", "--out", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", ["study", *options])
     main()
     assert "zero score, dog:10000, walk, seed 0: fails by" in capsys.readouterr().out
     assert len(read_rows(tmp_path / "rows.jsonl")) == 1

@@ -1,5 +1,6 @@
-"""Commands on experiments."""
+"""The command line of studies: ``python -m experiments.study NAME``."""
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
@@ -7,12 +8,22 @@ from typing import Annotated, Literal
 import tyro
 
 from akd.cli.console import PLAIN, console
+from akd.errors import AkdError
 
 Name = Literal["creatures", "rigs", "ablations", "estimators", "cost", "controls", "profile"]
-FURTHER = {"alternation", "strides Hz", "float ℓ", "deepest ℓ", "jerk / own", "stretch", "amount"}
-"""Columns that a narrow screen does without …"""
-WIDE = 150
-"""… and the width from which it is not narrow [letters]."""
+WIDE_COLUMNS = {"alternation", "strides Hz", "float ℓ", "deepest ℓ", "jerk / own", "stretch", "amount"}
+"""Columns that only a wide screen shows …"""
+WIDE_SCREEN = 150
+"""… and the width from which it is wide [letters]."""
+
+
+def main() -> None:
+    """Run the command; an error ends in one sentence."""
+    try:
+        tyro.cli(study, prog="python -m experiments.study")
+    except AkdError as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)
 
 
 def study(
@@ -30,12 +41,12 @@ def study(
     out: Path | None = None,
     show: bool = False,
 ) -> None:
-    """Do an experiment, or go on with it: every cell's row is on disk as soon as it is known. Prints tables.
+    """Run a study, or resume it: every trial's row is on disk as soon as it is known. Prints tables.
 
-    creatures and rigs count successes; ablations, estimators and cost compare recipes; controls must fail; profile tells
+    creatures and rigs count successes; ablations, estimators and cost compare recipes; controls must fail; profile shows
     where the time of an iteration goes.
 
-    Example: akd study creatures --seeds 1 --only dog
+    Example: python -m experiments.study creatures --seeds 1 --only dog
 
     Args:
         prior: The video model: embedded, a folder, or a name on the hub.
@@ -44,17 +55,17 @@ def study(
         seeds: Seeds of each arm.
         iterations: Instead of the default recipe's.
         limit: Iterations after which the paper's recipe is stopped.
-        only: Do only cells whose name contains this.
-        most: Do at most so many cells in this sitting.
+        only: Run only trials whose key contains this.
+        most: Run at most so many trials now.
         out: The folder of rows; by default runs/studies/NAME.
         show: Only show what there is.
     """
     from akd.cli.progress import RunProgress
     from akd.distill.recipe import DEFAULT
-    from experiments.study.perform import Lab
     from experiments.study.rows import outcome
+    from experiments.study.run_study import run_trials, write_sheet, write_tables
+    from experiments.study.run_trial import StudyContext
     from experiments.study.studies import STUDIES, Options
-    from experiments.study.study import do_cells, write_sheet, write_tables
 
     screen, folder = console(), out or Path("runs") / "studies" / name
     recipe = DEFAULT if iterations is None else replace(DEFAULT, iterations=iterations)
@@ -62,9 +73,9 @@ def study(
         _profile(prior, recipe)
         return
     if not show:
-        cells = [cell for cell in STUDIES[name](Options(recipe, seeds, limit, assets)) if only in cell.key][:most]
+        trials = [trial for trial in STUDIES[name](Options(recipe, seeds, limit, assets)) if only in trial.key][:most]
         with RunProgress(screen) as progress:
-            for row in do_cells(cells, Lab(folder, prior, weaker, assets), progress):
+            for row in run_trials(trials, StudyContext(folder, prior, weaker, assets), progress):
                 screen.print(f"{row['arm']}, {row['character']}, {row['wish']}, seed {row['seed']}: {outcome(row)}", **PLAIN)
     _print_tables(folder)
     written = [write_tables(folder), write_sheet(folder)]
@@ -76,13 +87,13 @@ def _print_tables(folder: Path) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from experiments.study.study import tables
+    from experiments.study.run_study import tables
 
     screen = console()
     for title, lines in tables(folder).items():
         if not lines:
             continue
-        shown = [name for name in lines[0] if name not in FURTHER or screen.width >= WIDE]
+        shown = [name for name in lines[0] if name not in WIDE_COLUMNS or screen.width >= WIDE_SCREEN]
         table = Table(title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
         for name in shown:
             table.add_column(name, overflow="fold")

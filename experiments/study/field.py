@@ -1,6 +1,6 @@
-"""The other way to move a character: every splat for itself, by a small network over space and time.
+"""A deformation field in place of the skeleton: a small network over space and time moves every splat on its own.
 
-So do methods that deform without a skeleton. With the same prior, film and budget, it shows what the skeleton buys.
+The ablation "deformation field" of docs/distill.md: same prior, film and budget as the skeleton's.
 """
 
 import numpy as np
@@ -19,12 +19,12 @@ from akd.skeleton import Posed
 
 WIDTH = 64
 OCTAVES = 4
-"""Places are told to the network as waves of so many lengths, from 2 ℓ down."""
+"""Octaves of the positional encoding, from a wavelength of 2 ℓ down."""
 HARMONICS = 3
 """Time as so many harmonics of the stride's frequency, like the skeleton's curves."""
-SMALL = 1e-3
-"""Weights of the last layer at first: nearly nothing moves."""
-RATE = 1e-3
+INITIAL_WEIGHT_STD = 1e-3
+"""Standard deviation of the last layer's initial weights: nearly nothing moves."""
+LEARNING_RATE = 1e-3
 """Learning rate of the network's weights."""
 Times = Float[Tensor, " frame"]
 Places = Float[Tensor, "place 3"]
@@ -38,7 +38,7 @@ class DeformationField(nn.Module):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             layers = nn.Linear(3 + 6 * OCTAVES + 2 * HARMONICS, WIDTH), nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, 3)
-            nn.init.normal_(layers[-1].weight, std=SMALL)
+            nn.init.normal_(layers[-1].weight, std=INITIAL_WEIGHT_STD)
             nn.init.zeros_(layers[-1].bias)
         self.network = nn.Sequential(layers[0], nn.SiLU(), layers[1], nn.SiLU(), layers[2])
         self.frequency, self.speed = frequency, speed
@@ -60,7 +60,7 @@ class FieldDistillation:
     def __init__(self, task: Task) -> None:
         self.task = task
         self.field = DeformationField(task.start_frequency, task.start_speed, task.seed)
-        self.optimiser = torch.optim.Adam(self.field.parameters(), lr=RATE)
+        self.optimiser = torch.optim.Adam(self.field.parameters(), lr=LEARNING_RATE)
         self.iteration = 0
 
     def step(self) -> dict[str, float]:
@@ -73,7 +73,8 @@ class FieldDistillation:
         moving = self.moving(torch.arange(settings.frames) / task.fps)
         z = prior.encode(shoot_softly(task.rig.skeleton, moving, task.skinned, settings, view, task.fps)[None])
         words = prior.embed(task.prompt), tuple(map(prior.embed, task.negative_prompts))
-        gradient = ESTIMATORS[recipe.estimator](prior, z.detach(), ScoreInputs(noise, t, *words, recipe.guidance, recipe.denoising_steps))
+        inputs = ScoreInputs(noise, t, *words, recipe.guidance, recipe.denoising_steps)
+        gradient = ESTIMATORS[recipe.estimator](prior, z.detach(), inputs)
         smooth = moving.means.diff(n=2, dim=0).abs().mean()
         ground = (-moving.means[..., 1]).clamp(min=0).mean()
         rest = z.numel() / PAPER_LATENTS * (recipe.smooth * smooth + recipe.ground * ground)

@@ -1,4 +1,4 @@
-"""Priors for experiments: one that counts its work, and controls that know nothing."""
+"""Priors for studies: one that counts its work, and the controls with a zero score and with random weights."""
 
 import torch
 from torch import Tensor
@@ -9,7 +9,7 @@ from akd.prior.schedule import Denoised, Latents
 
 
 class CountedPrior(VideoPrior):
-    """A prior that counts what it is asked."""
+    """A prior that counts network evaluations and encoded films."""
 
     def __init__(self, prior: VideoPrior) -> None:
         super().__init__(prior.family, prior.film)
@@ -27,8 +27,8 @@ class CountedPrior(VideoPrior):
         return super().predict(z_t, t, text)
 
 
-class SilentPrior(CountedPrior):
-    """A prior that is content with every clip: behind the noise it sees just what was shown to it. Its score is zero."""
+class ZeroScorePrior(CountedPrior):
+    """A prior whose score is zero: it predicts exactly the clip that was encoded."""
 
     shown: Tensor
 
@@ -47,7 +47,7 @@ class SilentPrior(CountedPrior):
 
 
 def with_random_weights(prior: VideoPrior, seed: int = 0) -> VideoPrior:
-    """The same network, knowing nothing. It replaces the weights of the given one."""
+    """The same network with random weights; changes the given prior."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         for part in prior.family.network.modules():

@@ -1,4 +1,4 @@
-"""Where the time of one iteration goes: what is the prior's, and what is ours."""
+"""Processor time of one iteration by part, the prior's and ours: ``python -m experiments.study profile``, docs/distill.md."""
 
 import time
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""Rows of an experiment on disk, and as a table."""
+"""Rows of a study on disk, and as a table."""
 
 import json
 from collections import defaultdict
@@ -26,7 +26,7 @@ def append_row(path: Path, row: Row) -> None:
 
 
 def read_rows(path: Path) -> list[Row]:
-    """All whole lines; of several rows of one cell the last."""
+    """All whole lines; of several rows of one trial the last."""
     if not path.is_file():
         return []
     rows: dict[str, Row] = {}
@@ -78,7 +78,7 @@ def markdown(lines: Sequence[dict[str, str]]) -> str:
         return ""
     titles = list(lines[0])
     body = [titles, ["---"] * len(titles), *([line.get(title, "") for title in titles] for line in lines)]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in body) + "\n"
+    return "\n".join("| " + " | ".join(trials) + " |" for trials in body) + "\n"
 
 
 def _median(values: list[float | None]) -> str:

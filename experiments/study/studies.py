@@ -1,4 +1,4 @@
-"""The experiments: for each, its cells. All of them are small, and every cell says everything about itself."""
+"""The studies: for each, its trials. Each trial holds all of its settings."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -9,12 +9,12 @@ from akd.distill.estimators import ESTIMATORS
 from akd.distill.recipe import PAPER, Recipe
 from akd.measure.success import TaskName
 from akd.training.held_out import FIRST_HELD_OUT_SEED
-from experiments.study.cell import Trial
+from experiments.study.trial import ESTIMATORS_IN_KEYS, Trial
 
-WISHES: tuple[TaskName, ...] = ("walk", "run")
+TASKS: tuple[TaskName, ...] = ("walk", "run")
 PLANS = ("human", "dog", "horse", "bear", "ostrich", "tyrannosaur", "ant", "spider")
 """Two, four, six and eight legs; bears and ostriches are plans that no prior of ours was trained on."""
-FEW = ("dog", "human")
+FEW_PLANS = ("dog", "human")
 RIGS = {
     "fox": "fox_khronos/Fox.glb", "wolf": "q_wolf/Wolf.glb", "horse": "q_horse/Horse.glb", "husky": "q_husky/Husky.glb",
     "tyrannosaur": "q_trex/Trex.glb", "man": "cesium_man/CesiumMan.glb", "knight": "kaykit_knight/Knight.glb",
@@ -26,7 +26,7 @@ CURVES = ("fourier", "spline", "frames")
 
 @dataclass(frozen=True)
 class Options:
-    """What an experiment can be told."""
+    """Options of a study."""
 
     recipe: Recipe = field(default_factory=Recipe)
     seeds: int = 3
@@ -35,36 +35,36 @@ class Options:
     assets: Path | None = None
 
 
-def creature_cell(arm: str, plan: str, wish: TaskName, seed: int, recipe: Recipe) -> Trial:
+def creature_trial(arm: str, plan: str, task: TaskName, seed: int, recipe: Recipe) -> Trial:
     """A held-out individual; each seed another one."""
-    return Trial(arm, f"{plan}:{FIRST_HELD_OUT_SEED + seed}", wish, f"a {plan} {gerund(wish)}", seed, recipe)
+    return Trial(arm, f"{plan}:{FIRST_HELD_OUT_SEED + seed}", task, f"a {plan} {gerund(task)}", seed, recipe)
 
 
 def creatures(options: Options) -> list[Trial]:
     """Individuals that no prior of ours was trained on, walking and running."""
     return [
-        creature_cell("default", plan, wish, seed, options.recipe)
-        for seed in range(options.seeds) for plan in PLANS for wish in WISHES
+        creature_trial("default", plan, task, seed, options.recipe)
+        for seed in range(options.seeds) for plan in PLANS for task in TASKS
     ]  # fmt: skip
 
 
 def rigs(options: Options) -> list[Trial]:
     """Rigs of others, beside their artists' own clips."""
-    cells = []
+    trials = []
     for name, file in RIGS.items():
-        for wish in WISHES:
-            cells.append(Trial("artist", file, wish, f"a {name} {gerund(wish)}", 0, options.recipe, mover="artist"))
-            cells += [Trial("default", file, wish, f"a {name} {gerund(wish)}", s, options.recipe) for s in range(options.seeds)]
-    return cells
+        for task in TASKS:
+            trials.append(Trial("artist", file, task, f"a {name} {gerund(task)}", 0, options.recipe, mover="artist"))
+            trials += [Trial("default", file, task, f"a {name} {gerund(task)}", s, options.recipe) for s in range(options.seeds)]
+    return trials
 
 
 def ablations(options: Options) -> list[Trial]:
     """The paper's, and a deformation field in place of the skeleton."""
-    cells = []
+    trials = []
     for seed in range(options.seeds):
-        for plan in FEW:
-            base = creature_cell("default", plan, "walk", seed, options.recipe)
-            cells += [
+        for plan in FEW_PLANS:
+            base = creature_trial("default", plan, "walk", seed, options.recipe)
+            trials += [
                 base,
                 replace(base, arm="no ground rendering", ground=False),
                 replace(base, arm="no ground term", recipe=replace(options.recipe, ground=0.0)),
@@ -72,39 +72,42 @@ def ablations(options: Options) -> list[Trial]:
                 replace(base, arm="weaker prior", prior="weaker"),
                 replace(base, arm="deformation field", mover="field"),
             ]
-    return cells
+    return trials
 
 
 def estimators(options: Options) -> list[Trial]:
     """Which gradient, on which curves."""
     return [
-        creature_cell(f"{gradient} {curves}", plan, "walk", seed, replace(options.recipe, estimator=gradient, curves=curves))  # type: ignore[arg-type]
-        for seed in range(options.seeds) for plan in FEW for gradient in ESTIMATORS for curves in CURVES
+        creature_trial(
+            f"{ESTIMATORS_IN_KEYS.get(estimator, estimator)} {curves}", plan, "walk", seed,
+            replace(options.recipe, estimator=estimator, curves=curves),  # type: ignore[arg-type]
+        )
+        for seed in range(options.seeds) for plan in FEW_PLANS for estimator in ESTIMATORS for curves in CURVES
     ]  # fmt: skip
 
 
 def cost(options: Options) -> list[Trial]:
     """What success costs with the default recipe and with the paper's, which is stopped early and then censored."""
-    cells = []
+    trials = []
     for seed in range(options.seeds):
-        for plan in FEW:
-            cells.append(creature_cell("default", plan, "walk", seed, options.recipe))
-            cells.append(replace(creature_cell("paper", plan, "walk", seed, PAPER), limit=options.limit))
-    return cells
+        for plan in FEW_PLANS:
+            trials.append(creature_trial("default", plan, "walk", seed, options.recipe))
+            trials.append(replace(creature_trial("paper", plan, "walk", seed, PAPER), limit=options.limit))
+    return trials
 
 
 def controls(options: Options) -> list[Trial]:
-    """What must fail: without a score, without knowledge, with other words."""
-    cells = []
+    """Negative controls: a zero score, random weights, another prompt."""
+    trials = []
     for seed in range(options.seeds):
-        for plan in FEW:
-            base = creature_cell("zero score", plan, "walk", seed, options.recipe)
-            cells += [
+        for plan in FEW_PLANS:
+            base = creature_trial("zero score", plan, "walk", seed, options.recipe)
+            trials += [
                 replace(base, prior="silent"),
                 replace(base, arm="random weights", prior="random"),
                 replace(base, arm="wrong prompt", prompt=f"a {plan} standing still"),
             ]
-    return cells
+    return trials
 
 
 STUDIES: dict[str, Callable[[Options], list[Trial]]] = {

@@ -1,4 +1,4 @@
-"""A whole experiment: the cells that have no row yet, one after the other; then tables and a sheet of all strips."""
+"""A whole study: the trials that have no row yet, one after the other; then tables and a sheet of all strips."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,33 +7,33 @@ from PIL import Image, ImageDraw
 
 from akd.errors import AkdError
 from akd.pipeline.progress import Progress
-from experiments.study.cell import Trial
-from experiments.study.perform import Lab, perform
 from experiments.study.rows import Row, append_row, costs, markdown, outcome, read_rows, summary
+from experiments.study.run_trial import StudyContext, run_trial
+from experiments.study.trial import Trial
 
 ROWS = "rows.jsonl"
-TITLE = 14
+TITLE_HEIGHT = 14
 """Height of the line above a strip [px]."""
 
 
-def do_cells(cells: list[Trial], lab: Lab, watch: Progress) -> Iterator[Row]:
-    """Do what is left; rows appear on disk one by one. A cell that lacks something says so and has no row."""
-    done = {row["key"] for row in read_rows(lab.folder / ROWS)}
-    for index, cell in enumerate(cells):
-        if cell.key in done:
+def run_trials(trials: list[Trial], context: StudyContext, progress: Progress) -> Iterator[Row]:
+    """Run the trials that have no row yet; rows appear on disk one by one. A trial that fails with an error has no row."""
+    done = {row["key"] for row in read_rows(context.folder / ROWS)}
+    for index, trial in enumerate(trials):
+        if trial.key in done:
             continue
-        watch.stage(f"{index + 1} of {len(cells)}: {cell.arm}, {cell.character}, {cell.wish}")
+        progress.stage(f"{index + 1} of {len(trials)}: {trial.arm}, {trial.character}, {trial.task}")
         try:
-            row = perform(cell, lab, watch)
+            row = run_trial(trial, context, progress)
         except AkdError as error:
-            yield cell.labels() | {"error": str(error)}
+            yield trial.labels() | {"error": str(error)}
             continue
-        append_row(lab.folder / ROWS, row)
+        append_row(context.folder / ROWS, row)
         yield row
 
 
 def tables(folder: Path) -> dict[str, list[dict[str, str]]]:
-    """What an experiment found, by title."""
+    """The tables of a study, by title."""
     rows = read_rows(folder / ROWS)
     if not rows:
         raise AkdError(f"{folder} has no rows yet.")
@@ -52,19 +52,19 @@ def write_tables(folder: Path) -> Path:
 
 
 def write_sheet(folder: Path, *, width: int = 1200) -> Path | None:
-    """Strips of all cells, successes first, each under a line that says what it is; None if there are none."""
+    """Strips of all trials, successes first, each under a line that says what it is; None if there are none."""
     rows = sorted(read_rows(folder / ROWS), key=lambda row: (not row["success"], row["key"]))
     shown = [(row, folder / "cells" / row["key"] / "strip.png") for row in rows]
     strips = [(row, Image.open(path).convert("RGB")) for row, path in shown if path.is_file()]
     if not strips:
         return None
     scaled = [(row, strip.resize((width, strip.height * width // strip.width))) for row, strip in strips]
-    sheet = Image.new("RGB", (width, sum(strip.height + TITLE for _, strip in scaled)), "white")
+    sheet = Image.new("RGB", (width, sum(strip.height + TITLE_HEIGHT for _, strip in scaled)), "white")
     draw, top = ImageDraw.Draw(sheet), 0
     for row, strip in scaled:
-        said = f"{row['arm']} | {row['character']} | {row['wish']} | seed {row['seed']} | {outcome(row)}"
-        draw.text((3, top + 1), said, fill="black")
-        sheet.paste(strip, (0, top + TITLE))
-        top += strip.height + TITLE
+        line = f"{row['arm']} | {row['character']} | {row['wish']} | seed {row['seed']} | {outcome(row)}"
+        draw.text((3, top + 1), line, fill="black")
+        sheet.paste(strip, (0, top + TITLE_HEIGHT))
+        top += strip.height + TITLE_HEIGHT
     sheet.save(folder / "strips.png")
     return folder / "strips.png"

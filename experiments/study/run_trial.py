@@ -1,4 +1,4 @@
-"""Do one cell of an experiment. A cell that was killed goes on where it was."""
+"""Run one trial of a study. A trial that was killed resumes where it was."""
 
 import re
 import time
@@ -7,6 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from akd.assets import load_rig
+from akd.character.clips import read_clip
+from akd.creatures.build import creature
 from akd.distill.foot_locking import CLIP_FPS, finished
 from akd.distill.loop import Distillation, Task
 from akd.errors import AkdError
@@ -20,39 +23,39 @@ from akd.pipeline.results import strip_picture
 from akd.pipeline.run_folder import RunFolder, load_checkpoint, save_checkpoint
 from akd.prior.load import load_prior
 from akd.rig import Rig
-from experiments.study.cell import PriorKind, Trial
 from experiments.study.field import FieldDistillation
-from experiments.study.priors import CountedPrior, SilentPrior, with_random_weights
+from experiments.study.priors import CountedPrior, ZeroScorePrior, with_random_weights
 from experiments.study.rows import Row
+from experiments.study.trial import PriorKind, Trial
 
-SECONDS = 3.0
+CLIP_SECONDS = 3.0
 """Length of the clips that are measured."""
-LOOK_EVERY = 10
-"""Iterations between two measurements, at least …"""
-LOOKS = 50
-"""… and so many measurements in a long run."""
-HELD = 3
-"""In how many measurements, one after the other, success must be found to count as reached."""
+MEASURE_EVERY = 10
+"""Least number of iterations between two measurements …"""
+MAX_MEASUREMENTS = 50
+"""… and largest number of measurements in a long run."""
+HELD_MEASUREMENTS = 3
+"""Consecutive measurements that must find success for it to count as reached."""
 
 
 @dataclass(frozen=True)
-class Lab:
-    """Where an experiment is done and with what."""
+class StudyContext:
+    """Folder, priors and assets of a study."""
 
     folder: Path
     prior: str = "embedded"
     weaker: str | None = None
-    """An earlier state of the prior, for the arm that asks for one."""
+    """An earlier checkpoint of the prior, for the arm that needs one."""
     assets: Path | None = None
     """Folder with other people's rigs."""
 
     def prior_of(self, kind: PriorKind, ground: bool) -> CountedPrior:
-        """The prior of a cell, with its counters at zero."""
+        """The prior of a trial, with its counters at zero."""
         name = self.prior if kind != "weaker" else self.weaker
         if name is None:
             raise AkdError("This arm needs an earlier state of the prior: name its folder with --weaker.")
         given = with_random_weights(load_prior(name)) if kind == "random" else _loaded(name)
-        counted = SilentPrior(given) if kind == "silent" else CountedPrior(given)
+        counted = ZeroScorePrior(given) if kind == "silent" else CountedPrior(given)
         if not ground:
             counted.film = replace(counted.film, ground=None, shadow=None)
         return counted
@@ -67,44 +70,44 @@ class Lab:
         return self.assets / name
 
 
-def perform(cell: Trial, lab: Lab, watch: Progress) -> Row:
-    """The row of a cell."""
-    rig = lab.rig_of(cell.character)
-    own_jerk = gait_jerk(rig, cell.wish, CLIP_FPS)
-    folder = RunFolder(lab.folder / "cells" / cell.key)
+def run_trial(trial: Trial, context: StudyContext, progress: Progress) -> Row:
+    """The row of a trial."""
+    rig = context.rig_of(trial.character)
+    own_jerk = gait_jerk(rig, trial.task, CLIP_FPS)
+    folder = RunFolder(context.folder / "cells" / trial.key)
     folder.path.mkdir(parents=True, exist_ok=True)
-    if cell.mover == "artist":
-        motion = artists_clip(rig, cell.wish)
+    if trial.mover == "artist":
+        motion = artists_clip(rig, trial.task)
         strip_picture(rig, motion).save(folder["strip.png"])
-        return row_of(cell, evaluate(rig, motion, from_file=True), own_jerk, [])
-    job = Job(cell.prompt, seconds=SECONDS, seed=cell.seed, recipe=cell.recipe)
-    task = make_task(job, lab.prior_of(cell.prior, cell.ground), rig)
-    watch.prepared(job, task, 0)
-    if cell.mover == "field":
-        measured = _field(cell, task, folder, watch)
+        return row_of(trial, evaluate(rig, motion, from_file=True), own_jerk, [])
+    job = Job(trial.prompt, seconds=CLIP_SECONDS, seed=trial.seed, recipe=trial.recipe)
+    task = make_task(job, context.prior_of(trial.prior, trial.ground), rig)
+    progress.prepared(job, task, 0)
+    if trial.mover == "field":
+        measured = _field(trial, task, folder, progress)
     else:
         run = Distillation(task)
         if folder["checkpoint.safetensors"].is_file():
             load_checkpoint(run, folder["checkpoint.safetensors"])
         folder.forget_log_from(run.iteration)
-        while run.iteration < cell.iterations:
-            _iterate(cell, job, run, own_jerk, folder, watch)
+        while run.iteration < trial.iterations:
+            _iterate(trial, job, run, own_jerk, folder, progress)
         motion = finished(job, task, run.trajectory)
         strip_picture(rig, motion).save(folder["strip.png"])
         measured = evaluate(rig, motion, from_file=False)
-    return row_of(cell, measured, own_jerk, folder.log())
+    return row_of(trial, measured, own_jerk, folder.log())
 
 
-def row_of(cell: Trial, measured: Evaluation, own_jerk: float | None, log: list[dict[str, Any]]) -> Row:
-    """Everything that tables need."""
-    tested = success(measured, cell.wish, own_jerk)
+def row_of(trial: Trial, measured: Evaluation, own_jerk: float | None, log: list[dict[str, Any]]) -> Row:
+    """The row of a trial: labels, success, numbers and cost."""
+    tested = success(measured, trial.task, own_jerk)
     numbers = {check.name: check.value for check in tested.checks}
     numbers |= {name: getattr(measured, name) for name in ("stride_frequency", "bone_stretch", "motion_amount", "air_time")}
     numbers["jerk"] = measured.jerk / own_jerk if measured.jerk and own_jerk else None
     numbers["alternation"] = min(measured.alternation) if measured.alternation else None
     numbers["float"] = measured.float_height
     return {
-        **cell.labels(), "success": tested.passed, "failures": list(tested.failures), "verdict": measured.verdict,
+        **trial.labels(), "success": tested.passed, "failures": list(tested.failures), "verdict": measured.verdict,
         "gait": measured.gait, "numbers": numbers, "spent": spent(log), "reached": reached(log),
     }  # fmt: skip
 
@@ -115,58 +118,56 @@ def spent(log: list[dict[str, Any]]) -> dict[str, float]:
 
 
 def reached(log: list[dict[str, Any]]) -> dict[str, float] | None:
-    """What a run cost until success was there to stay: the next measurements found it again."""
+    """What a run cost until success was found and the next measurements confirmed it; None if that never happened."""
     looks = [(entry["iteration"], entry["success"]) for entry in log if "success" in entry]
-    for index in range(len(looks) - HELD + 1):
-        if all(found for _, found in looks[index : index + HELD]):
+    for index in range(len(looks) - HELD_MEASUREMENTS + 1):
+        if all(found for _, found in looks[index : index + HELD_MEASUREMENTS]):
             return spent(log[: looks[index][0] + 1])
     return None
 
 
-def artists_clip(rig: Rig, wish: TaskName) -> Motion:
-    """The clip of a rig's own file that shows what is wished for; the only clip of a file is a walk."""
-    from akd.character.clips import read_clip
-
+def artists_clip(rig: Rig, task: TaskName) -> Motion:
+    """The clip of a rig's own file that shows the task; the only clip of a file is a walk."""
     clips = () if rig.origin is None else rig.origin.file.clips
-    if len(clips) == 1 and wish == "walk":
+    if len(clips) == 1 and task == "walk":
         return read_clip(rig, clips[0].name, CLIP_FPS).motion
-    for word in {"walk": ("walk",), "run": ("run", "gallop")}[wish]:
+    for word in {"walk": ("walk",), "run": ("run", "gallop")}[task]:
         named = [clip.name for clip in clips if any(part.startswith(word) for part in re.split(r"[|_ ]", clip.name.lower()))]
         if named:
             return read_clip(rig, min(named, key=len), CLIP_FPS).motion
-    raise AkdError(f"{rig.name} came without a clip of how it {wish}s.")
+    raise AkdError(f"{rig.name} came without a clip of how it {task}s.")
 
 
-def _iterate(cell: Trial, job: Job, run: Distillation, own_jerk: float | None, folder: RunFolder, watch: Progress) -> None:
+def _iterate(trial: Trial, job: Job, run: Distillation, own_jerk: float | None, folder: RunFolder, progress: Progress) -> None:
     prior = run.task.prior
     assert isinstance(prior, CountedPrior)
     before, begun = (prior.evaluations, prior.renders), time.perf_counter()
-    with one_sentence(f"at iteration {run.iteration + 1} of {cell.key}"):
+    with one_sentence(f"at iteration {run.iteration + 1} of {trial.key}"):
         numbers = run.step()
     work = {"evaluations": prior.evaluations - before[0], "renders": prior.renders - before[1]}
     entry: dict[str, Any] = {"iteration": run.iteration - 1, **numbers, **work, "seconds": time.perf_counter() - begun}
     measured = None
-    if run.iteration % max(LOOK_EVERY, cell.iterations // LOOKS) == 0:
+    if run.iteration % max(MEASURE_EVERY, trial.iterations // MAX_MEASUREMENTS) == 0:
         measured = evaluate(run.task.rig, finished(job, run.task, run.trajectory), from_file=False)
-        tested: Success = success(measured, cell.wish, own_jerk)
+        tested: Success = success(measured, trial.task, own_jerk)
         entry |= {"success": tested.passed, "failures": list(tested.failures)}
     folder.append_log(entry)
     save_checkpoint(run, folder["checkpoint.safetensors"])
-    watch.iteration(entry, measured)
+    progress.iteration(entry, measured)
 
 
-def _field(cell: Trial, task: Task, folder: RunFolder, watch: Progress) -> Evaluation:
-    """The field's arm begins anew if it is killed: it is one cell of many."""
+def _field(trial: Trial, task: Task, folder: RunFolder, progress: Progress) -> Evaluation:
+    """Run the deformation field's arm; it restarts from the beginning if it is killed."""
     run, prior = FieldDistillation(task), task.prior
     assert isinstance(prior, CountedPrior)
     folder.forget_log_from(0)
-    while run.iteration < cell.iterations:
+    while run.iteration < trial.iterations:
         before, begun = (prior.evaluations, prior.renders), time.perf_counter()
         entry: dict[str, Any] = {"iteration": run.iteration, **run.step(), "seconds": time.perf_counter() - begun}
         entry |= {"evaluations": prior.evaluations - before[0], "renders": prior.renders - before[1]}
         folder.append_log(entry)
-        watch.iteration(entry, None)
-    return evaluate_trace(task.rig, run.trace(round(SECONDS * CLIP_FPS) + 1, CLIP_FPS), from_file=False)
+        progress.iteration(entry, None)
+    return evaluate_trace(task.rig, run.trace(round(CLIP_SECONDS * CLIP_FPS) + 1, CLIP_FPS), from_file=False)
 
 
 @cache
@@ -176,14 +177,10 @@ def _loaded(name: str):
 
 @cache
 def _creature(character: str) -> Rig:
-    from akd.creatures.build import creature
-
     plan, _, seed = character.partition(":")
     return creature(plan, int(seed))
 
 
 @cache
 def _read(path: str) -> Rig:
-    from akd.assets import load_rig
-
     return load_rig(Path(path))

@@ -1,0 +1,5 @@
+"""``python -m experiments.study NAME …``."""
+
+from experiments.study.command import main
+
+main()
