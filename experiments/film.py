@@ -15,7 +15,7 @@ import torch
 from akd.creatures.build import creature
 from akd.motion import Motion
 from akd.reconstruct.skinned import skinned_splats
-from akd.render.film import DEFAULT, backdrop, camera_for, colors_for, film, move_splats, shadow_light, shoot
+from akd.render.film import DEFAULT, backdrop, camera_for, colors_for, film, move_splats, render_splats, shadow_light
 from akd.skeleton import Pose
 
 ROUNDS = 15
@@ -55,7 +55,7 @@ def main(name: str) -> None:
         "forward: kinematics and skinning": lambda: move_splats(rig.skeleton, motion, skinned),
         "forward: shadow": lambda: shadow_light(moving, DEFAULT),
         "forward: ground": lambda: backdrop(moving, camera, DEFAULT, light),
-        "forward: rasterising": lambda: shoot(moving, colors, camera, behind),
+        "forward: rasterising": lambda: render_splats(moving, colors, camera, behind),
     }
     print(f"{name}: {DEFAULT.frames} frames of {DEFAULT.width} × {DEFAULT.height}, {skinned.splats.splat_count} splats")
     for part, work in parts.items():

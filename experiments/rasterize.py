@@ -20,10 +20,10 @@ from akd.render import raster_cpu
 from akd.render import rasterize as rasterize_door
 from akd.render.camera import Camera, look_at
 from akd.render.compiled import run_tasks
-from akd.render.kernel_ellipses import HALF_WIDTH, OPACITY, REACH, XX, XY, YY, X, Y
-from akd.render.raster_reference import FAINTEST, FINISHED, STRONGEST
+from akd.render.kernel_ellipses import HALF_HEIGHT, HALF_WIDTH, OPACITY, XX, XY, YY, X, Y
+from akd.render.raster_reference import MAX_ALPHA, MIN_ALPHA, MIN_TRANSMITTANCE
 from akd.render.rasterize import Rendered, rasterize
-from akd.render.simd import WIDTH, fill, load, total
+from akd.render.simd import WIDTH, broadcast, horizontal_sum, load
 from experiments import tiled_raster
 
 FORWARD_OPERATIONS, BACKWARD_OPERATIONS = 31, 46
@@ -285,15 +285,15 @@ def _blended(leaves: list[Tensor], camera: Camera) -> tuple[int, int]:
 def _count_blended(ellipses, top, bottom, width):
     left, pairs, runs = np.ones((bottom, width), np.float32), 0, 0
     for e in ellipses:
-        for row in range(max(top, int(e[Y] - e[REACH])), min(bottom, int(e[Y] + e[REACH]) + 1)):
+        for row in range(max(top, int(e[Y] - e[HALF_HEIGHT])), min(bottom, int(e[Y] + e[HALF_HEIGHT]) + 1)):
             in_row = 0
             for column in range(max(0, int(e[X] - e[HALF_WIDTH])), min(width, int(e[X] + e[HALF_WIDTH]) + 1)):
                 dx, dy = column + 0.5 - e[X], row + 0.5 - e[Y]
                 alpha = e[OPACITY] * np.exp(-(e[XX] * dx * dx + e[YY] * dy * dy) / 2 - e[XY] * dx * dy)
-                if alpha >= FAINTEST and left[row, column] > 0:
+                if alpha >= MIN_ALPHA and left[row, column] > 0:
                     in_row += 1
-                    after = left[row, column] * (1 - min(alpha, STRONGEST))
-                    left[row, column] = after if after > FINISHED else 0.0
+                    after = left[row, column] * (1 - min(alpha, MAX_ALPHA))
+                    left[row, column] = after if after > MIN_TRANSMITTANCE else 0.0
             pairs += in_row
             runs += (in_row + WIDTH - 1) // WIDTH
     return pairs, runs
@@ -304,11 +304,11 @@ def _independent_operations(array, rounds):
     """Ten chains of fused multiply–adds on eight lanes, which fill both units of a processor."""
     a, b, c, d, e = load(array, 0), load(array, 8), load(array, 16), load(array, 24), load(array, 32)
     f, g, h, i, j = a * 1.1, b * 1.1, c * 1.1, d * 1.1, e * 1.1
-    m, s = fill(np.float32(0.999)), fill(np.float32(1e-3))
+    m, s = broadcast(np.float32(0.999)), broadcast(np.float32(1e-3))
     for _ in range(rounds):
         a, b, c, d, e = a * m + s, b * m + s, c * m + s, d * m + s, e * m + s
         f, g, h, i, j = f * m + s, g * m + s, h * m + s, i * m + s, j * m + s
-    return total(a + b + c + d + e + f + g + h + i + j)
+    return horizontal_sum(a + b + c + d + e + f + g + h + i + j)
 
 
 def _vector_operations_per_second() -> float:

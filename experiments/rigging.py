@@ -32,7 +32,7 @@ from akd.rig import Rig
 from akd.rigging.bones import bones_of
 from akd.rigging.mesh_rig import find_skeleton
 from akd.rigging.surface import weld
-from akd.rigging.visibility import flesh_ends
+from akd.rigging.visibility import bone_ends
 from akd.rigging.weights import PAPER, heat_weights, nearest_weights
 from akd.skeleton import Kind, Posed, Skeleton, forward_kinematics
 from akd.splats import skin_points
@@ -92,7 +92,7 @@ def _scores(rig: Rig, blender: dict[str, np.ndarray] | None) -> dict[str, Score]
 
     mesh, skeleton = rig.mesh, rig.skeleton
     out = {
-        "nearest": score(lambda: nearest_weights(mesh, bones_of(skeleton, flesh_ends(skeleton, weld(mesh))))),
+        "nearest": score(lambda: nearest_weights(mesh, bones_of(skeleton, bone_ends(skeleton, weld(mesh))))),
         "paper": score(lambda: heat_weights(mesh, skeleton, settings=PAPER)),
         "ours": score(lambda: heat_weights(mesh, skeleton)),
     }
@@ -158,7 +158,7 @@ def _unit_rows(weights: np.ndarray) -> np.ndarray:
 
 def _blender_input(mesh: Mesh, skeleton: Skeleton) -> dict[str, np.ndarray]:
     """The same bones that ours get, as one segment per joint, at size one."""
-    tips = flesh_ends(skeleton, weld(mesh))
+    tips = bone_ends(skeleton, weld(mesh))
     leaf = ~np.isin(np.arange(skeleton.joint_count), skeleton.parents)
     tails = np.where(leaf[:, None], tips, skeleton.tails)
     size = np.ptp(mesh.vertices, axis=0).max()
@@ -205,7 +205,7 @@ class Exact:
         print("| plan | nearest | paper | ours |\n|---|---|---|---|")
         for plan in self.plans:
             rig = creature(plan, self.seed)
-            bones = bones_of(rig.skeleton, flesh_ends(rig.skeleton, weld(rig.mesh)))
+            bones = bones_of(rig.skeleton, bone_ends(rig.skeleton, weld(rig.mesh)))
             paper, ours = (heat_weights(rig.mesh, rig.skeleton, settings=settings) for settings in (PAPER, None))
             errors = [weight_errors(w, rig.weights).l1 for w in (nearest_weights(rig.mesh, bones), paper, ours)]
             print(f"| {plan} | " + " | ".join(f"{error:.3f}" for error in errors) + " |", flush=True)

@@ -8,8 +8,8 @@ import math
 import numpy as np
 from numba import njit
 
-from akd.render.kernel_ellipses import DEPTH, GRADIENT_SIZE, HALF_WIDTH, OPACITY, REACH, RED, XX, XY, YY, X, Y
-from akd.render.raster_reference import FAINTEST, FINISHED, STRONGEST
+from akd.render.kernel_ellipses import DEPTH, GRADIENT_SIZE, HALF_HEIGHT, HALF_WIDTH, OPACITY, RED, XX, XY, YY, X, Y
+from akd.render.raster_reference import MAX_ALPHA, MIN_ALPHA, MIN_TRANSMITTANCE
 
 TILE = 8  # faster here than the usual 16
 
@@ -28,7 +28,7 @@ def blend(ellipses, top, bottom, color, transmittance, depth):
                 alpha, _ = _alpha(e, np.float32(column + 0.5) - e[X], np.float32(row + 0.5) - e[Y])
                 if alpha == 0:
                     continue
-                if through * (1 - alpha) <= FINISHED:
+                if through * (1 - alpha) <= MIN_TRANSMITTANCE:
                     break
                 weight = through * alpha
                 red, green, blue = red + weight * e[RED], green + weight * e[RED + 1], blue + weight * e[RED + 2]
@@ -56,7 +56,7 @@ def blend_back(ellipses, order, top, bottom, color, transmittance, depth, d_colo
                 alpha, free = _alpha(e, dx, dy)
                 if alpha == 0:
                     continue
-                if through * (1 - alpha) <= FINISHED:
+                if through * (1 - alpha) <= MIN_TRANSMITTANCE:
                     break
                 weight = through * alpha
                 q = d_depth[row, column] * e[DEPTH]
@@ -81,8 +81,8 @@ def blend_back(ellipses, order, top, bottom, color, transmittance, depth, d_colo
 def _alpha(e, dx, dy):
     exponent = -(e[XX] * dx * dx + e[YY] * dy * dy) / 2 - e[XY] * dx * dy
     peak = e[OPACITY] * math.exp(exponent)
-    alpha = min(peak, np.float32(STRONGEST))
-    return (alpha if alpha >= FAINTEST and exponent <= 0 else np.float32(0)), peak <= STRONGEST
+    alpha = min(peak, np.float32(MAX_ALPHA))
+    return (alpha if alpha >= MIN_ALPHA and exponent <= 0 else np.float32(0)), peak <= MAX_ALPHA
 
 
 @njit(nogil=True)
@@ -94,7 +94,7 @@ def _tiles(ellipses, top, bottom, width):
     for counting in (True, False):
         cursor = starts.copy()
         for i in range(len(ellipses)):
-            x, y, half, reach = ellipses[i, X], ellipses[i, Y] - top, ellipses[i, HALF_WIDTH], ellipses[i, REACH]
+            x, y, half, reach = ellipses[i, X], ellipses[i, Y] - top, ellipses[i, HALF_WIDTH], ellipses[i, HALF_HEIGHT]
             for v in range(max(0, int((y - reach) / TILE)), min(down, int((y + reach) / TILE) + 1)):
                 for u in range(max(0, int((x - half) / TILE)), min(across, int((x + half) / TILE) + 1)):
                     if counting:

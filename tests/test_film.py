@@ -15,7 +15,7 @@ from akd.files.video import contact_sheet, every, read_video, write_picture, wri
 from akd.motion import Motion
 from akd.reconstruct.skinned import skinned_splats
 from akd.render.camera import View, bounding_sphere, fitting_distance, following_camera, look_at, smooth_path
-from akd.render.film import FilmSettings, backdrop, camera_for, film, film_views, move_splats, shadow_light, shoot
+from akd.render.film import FilmSettings, backdrop, camera_for, film, film_views, move_splats, render_splats, shadow_light
 from akd.render.ground import Ground, Shadow, cast_shadow, checker_mean, ground_layer, ground_points
 from akd.render.looks import BODY, PALETTE, limb_color, marker_colors
 from akd.render.preview import PreviewSettings, preview_frames
@@ -61,7 +61,7 @@ def test_gradient_with_respect_to_the_motion_equals_finite_differences(rig, back
 
     def loss(root, turn, angles):
         moving = move_splats(rig.skeleton, Motion(Pose(root, turn, angles), 8.0), skinned)
-        return ((shoot(moving, colors, camera, behind, backend=backend) - target) ** 2).sum()
+        return ((render_splats(moving, colors, camera, behind, backend=backend) - target) ** 2).sum()
 
     inputs = [x.clone().requires_grad_() for x in (motion.pose.root_position, motion.pose.root_rotation, motion.pose.angles)]
     gradients = torch.autograd.grad(loss(*inputs), inputs)
@@ -104,7 +104,7 @@ def test_splats_below_the_ground_vanish(rig, skinned):
     camera = following_camera(torch.zeros(2, 3), SMALL.view, distance=8.0, width=16, height=16, fov=30.0)
     colors = marker_colors(rig.skeleton, skinned.weights)
     behind = backdrop(moving, camera, SMALL, shadow_light(moving, SMALL))
-    torch.testing.assert_close(shoot(moving, colors, camera, behind), behind)
+    torch.testing.assert_close(render_splats(moving, colors, camera, behind), behind)
     torch.testing.assert_close(behind, backdrop(moving, camera, replace(SMALL, shadow=None)))  # nor do they cast a shadow
 
 

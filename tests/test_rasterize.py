@@ -256,12 +256,12 @@ def test_cpu_reads_the_users_memory() -> None:
 def test_vector_exponential_is_exact_to_rounding() -> None:
     import numba
 
-    from akd.render.simd import WIDTH as lanes
+    from akd.render.simd import WIDTH
     from akd.render.simd import exp2, load, store
 
     @numba.njit
     def powers(x, out):
-        for i in range(0, len(x), lanes):
+        for i in range(0, len(x), WIDTH):
             store(out, i, exp2(load(x, i)))
 
     x = np.linspace(-30, 4, 8000).astype(np.float32)

@@ -19,12 +19,12 @@ from akd.files.rignet import write_rignet
 from akd.measure.rigging import containment, skeleton_errors
 from akd.mesh import Mesh
 from akd.render.sheets import rig_sheet
-from akd.rigging.joints import bends
+from akd.rigging.joints import fit_polyline
 from akd.rigging.mesh_rig import find_skeleton, rig_mesh
 from akd.rigging.rig_file import rig_file
 from akd.rigging.skeleton_json import read_skeleton_json
 from akd.rigging.surface import weld
-from akd.rigging.volume import find_paths, middle_lines, solid_volume
+from akd.rigging.volume import shortest_paths, skeleton_branches, solid_volume
 from akd.skeleton import Skeleton
 
 KINDS = ("leg", "arm", "tail")
@@ -190,7 +190,7 @@ def test_every_joint_has_a_limb_and_limbs_come_in_pairs() -> None:
 def test_joints_sit_at_the_bends_of_a_line() -> None:
     corners = np.array([(0.0, 0, 0), (0, -1, 0.4), (0, -1.6, -0.2), (0, -1.7, 0.3)])
     line = np.concatenate([np.linspace(a, b, 20, endpoint=False) for a, b in itertools.pairwise(corners)] + [corners[-1:]])
-    assert np.linalg.norm(bends(line) - corners, axis=1).max() < 0.15
+    assert np.linalg.norm(fit_polyline(line) - corners, axis=1).max() < 0.15
 
 
 def test_the_inside_found_by_blocks_is_that_of_every_voxel() -> None:
@@ -209,7 +209,7 @@ def test_the_inside_found_by_blocks_is_that_of_every_voxel() -> None:
 
 
 def test_lines_lead_through_the_flesh_to_every_tip() -> None:
-    lines = middle_lines(find_paths(volume := solid_volume(weld(creature("dog", 0).mesh))))
+    lines = skeleton_branches(shortest_paths(volume := solid_volume(weld(creature("dog", 0).mesh))))
     assert len(lines) >= 6
     for line in lines:
         assert (line.depth >= volume.step).all()

@@ -10,8 +10,8 @@ from akd.measure.rigging import weight_errors
 from akd.mesh import Mesh
 from akd.rigging.bones import bones_of, closest_on_bones
 from akd.rigging.surface import weld
-from akd.rigging.visibility import flesh_ends
-from akd.rigging.weights import FADING, PAPER, diffuse, faded, heat_weights, laplacian, nearest_weights
+from akd.rigging.visibility import bone_ends
+from akd.rigging.weights import FADE_RANGE, PAPER, diffuse, faded, heat_weights, laplacian, nearest_weights
 from akd.skeleton import Skeleton
 
 
@@ -116,14 +116,14 @@ def test_a_button_moves_as_one_with_what_it_sits_on() -> None:
 
 def test_a_leaf_ends_where_its_flesh_does() -> None:
     surface = weld(mesh_of(*tube()))
-    assert flesh_ends(ARM, surface)[1, 0] == pytest.approx(4.0, abs=0.1)
+    assert bone_ends(ARM, surface)[1, 0] == pytest.approx(4.0, abs=0.1)
 
 
 def test_a_skull_goes_on_beyond_ears() -> None:
     """Where all children branch off, the bone goes on through the flesh; without that the muzzle would follow the ears."""
     places = np.array([(0.1, 0, 0), (2, 0, 0), (2.1, 0.25, -0.1), (2.1, 0.25, 0.1)])
     skeleton = Skeleton.from_joints(("neck", "head", "left ear", "right ear"), np.array([-1, 0, 1, 1]), places)
-    bones = bones_of(skeleton, flesh_ends(skeleton, weld(mesh_of(*tube()))), branching=0.4)
+    bones = bones_of(skeleton, bone_ends(skeleton, weld(mesh_of(*tube()))), branching=0.4)
     np.testing.assert_allclose(bones.tail[bones.joint == 1].max(0), (4.0, 0.1, 0.04), atol=0.1)
     assert bones_of(skeleton, places, branching=1.0).joint.tolist().count(1) == 2
 
@@ -131,7 +131,7 @@ def test_a_skull_goes_on_beyond_ears() -> None:
 def test_a_bone_does_not_end_in_the_flesh_of_another() -> None:
     places = np.array([(0.1, 0, 0), (1, 0, 0), (2.5, 0, 0), (3.9, 0, 0)])
     skeleton = Skeleton.from_joints(("root", "bud", "limb", "hand"), np.array([-1, 0, 0, 2]), places)
-    bud = flesh_ends(skeleton, weld(mesh_of(*tube())))[1]
+    bud = bone_ends(skeleton, weld(mesh_of(*tube())))[1]
     assert bud[0] < 2.2
 
 
@@ -140,8 +140,8 @@ def test_ends_of_mirrored_limbs_are_mirrored() -> None:
     points = points @ np.linalg.qr(np.random.default_rng(3).normal(size=(3, 3)))[0]
     skeleton = chain(*(points[:12].mean(0), points[200:212].mean(0) + 0.05))
     mirror = np.array([1.0, 1.0, -1.0])
-    ends = flesh_ends(skeleton, weld(mesh_of(points, faces)))
-    other = flesh_ends(chain(*(skeleton.positions * mirror)), weld(mesh_of(points * mirror, faces[:, ::-1].copy())))
+    ends = bone_ends(skeleton, weld(mesh_of(points, faces)))
+    other = bone_ends(chain(*(skeleton.positions * mirror)), weld(mesh_of(points * mirror, faces[:, ::-1].copy())))
     np.testing.assert_allclose(other, ends * mirror, atol=1e-3)
 
 
@@ -158,7 +158,7 @@ def test_nearer_to_artists_than_the_nearest_bone(assets, name: str) -> None:
     rig = load_rig(next(assets.glob(f"*/{name}.glb")))
     ours = heat_weights(rig.mesh, rig.skeleton)
     check(ours)
-    rival = nearest_weights(rig.mesh, bones_of(rig.skeleton, flesh_ends(rig.skeleton, weld(rig.mesh))))
+    rival = nearest_weights(rig.mesh, bones_of(rig.skeleton, bone_ends(rig.skeleton, weld(rig.mesh))))
     errors = [weight_errors(w, rig.weights).l1 for w in (ours, rival)]
     assert errors[0] < max(errors[1], 0.6)
     assert errors[0] < 0.6
@@ -218,7 +218,7 @@ def test_a_bone_reaches_its_straight_child_and_stops_short_of_the_others() -> No
 def test_faint_weights_fade_without_a_jump_and_the_strongest_stays() -> None:
     share = np.linspace(0, 1, 2001)
     weights = faded(np.stack((share, 1 - share), 1))
-    assert (weights[share < FADING[0], 0] == 0).all()
-    np.testing.assert_array_equal(weights[share > FADING[1], 0], share[share > FADING[1]])
+    assert (weights[share < FADE_RANGE[0], 0] == 0).all()
+    np.testing.assert_array_equal(weights[share > FADE_RANGE[1], 0], share[share > FADE_RANGE[1]])
     assert np.abs(np.diff(weights, axis=0)).max() < 0.002
     np.testing.assert_array_equal(faded(np.full((1, 100), 0.01)), np.full((1, 100), 0.01))

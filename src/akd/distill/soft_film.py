@@ -11,7 +11,7 @@ from torch import Tensor
 
 from akd.motion import Motion
 from akd.render.camera import View
-from akd.render.film import FilmSettings, MovingSplats, backdrop, camera_for, colors_for, move_splats, shadow_light, shoot
+from akd.render.film import FilmSettings, MovingSplats, backdrop, camera_for, colors_for, move_splats, render_splats, shadow_light
 from akd.skeleton import Skeleton
 from akd.splats import SkinnedSplats
 
@@ -36,9 +36,9 @@ def shoot_softly(
     colors = colors_for(skeleton, skinned, moving, settings, camera)
     with torch.no_grad():
         behind = backdrop(moving, camera, settings, shadow_light(moving, settings))
-        sharp = shoot(moving, colors, camera, behind)
+        sharp = render_splats(moving, colors, camera, behind)
     soft = moving._replace(
         covariances=moving.covariances + BLUR**2 * torch.eye(3), opacities=CLARITY * moving.opacities
     )
-    seen = shoot(soft, colors, camera, behind)
+    seen = render_splats(soft, colors, camera, behind)
     return seen + (sharp - seen).detach()

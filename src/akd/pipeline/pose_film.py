@@ -18,7 +18,7 @@ from akd.prior.prior import VideoPrior
 from akd.prior.schedule import add_noise
 from akd.reconstruct.skinned import skinned_splats
 from akd.render.camera import View
-from akd.render.film import FilmSettings, camera_for, film, move_splats, shoot
+from akd.render.film import FilmSettings, camera_for, film, move_splats, render_splats
 from akd.rig import Rig
 
 
@@ -41,10 +41,10 @@ def proxy_of(rig: Rig, motion: Motion, settings: FilmSettings, view: View | None
     moving = move_splats(rig.skeleton, motion, skinned)
     camera = camera_for(moving, skinned, motion.fps, settings, view)
     black = torch.zeros(3)
-    mask = shoot(moving, torch.ones_like(moving.means[0]), camera, black)[..., 0]
+    mask = render_splats(moving, torch.ones_like(moving.means[0]), camera, black)[..., 0]
     away = (moving.means - camera.centers[:, None]).norm(dim=-1)
     near = 1 - (away - away.min()) / (away.max() - away.min()).clamp(min=1e-6)
-    depth = shoot(moving, near[..., None].expand(-1, -1, 3), camera, black)[..., 0]
+    depth = render_splats(moving, near[..., None].expand(-1, -1, 3), camera, black)[..., 0]
     return Proxy(video, mask, depth)
 
 

@@ -1,7 +1,7 @@
 """A mesh for characters that exist only as splats, so that they can be rigged.
 
-The splats' density on a grid shows a shell, not a body: inside a scanned character there is nothing. What the outside
-cannot reach is therefore filled before the surface is drawn, which gives one closed wall instead of two.
+The splats' density on a grid is a shell, not a solid: inside a scanned character there is nothing. What the outside cannot reach
+is therefore filled before the isosurface is extracted, which gives one closed wall instead of two.
 """
 
 import numpy as np
@@ -15,11 +15,11 @@ from akd.mesh import Mesh
 from akd.rotations import quaternion_to_matrix
 from akd.splats import Splats, color_from_sh
 
-FAINT = 0.1
+MIN_OPACITY = 0.1
 """Splats with less opacity are haze and left out."""
-REACH = 2.0
+SEARCH_RADIUS = 2.0
 """How many standard deviations of a splat are searched for, so that neighbours close the shell."""
-VISIBLE = 1.0
+SOLID_RADIUS = 1.0
 """How many standard deviations of a splat look solid: the surface is drawn there."""
 POINTS_PER_SPLAT = 24
 """Points that stand for a splat's body on the grid."""
@@ -29,9 +29,9 @@ def mesh_from_splats(splats: Splats, *, resolution: int = 96, smooth: float = 1.
     """The closed surface around splats; ``resolution`` is the number of grid cells along the longest side."""
     from skimage.measure import marching_cubes
 
-    solid = splats.opacities > FAINT
+    solid = splats.opacities > MIN_OPACITY
     if splats.splat_count == 0 or not bool(solid.any()):
-        raise AkdError(f"None of the {splats.splat_count} splats is solid enough (opacity > {FAINT}) to make a surface of.")
+        raise AkdError(f"None of the {splats.splat_count} splats is solid enough (opacity > {MIN_OPACITY}) to make a surface of.")
     points = _body_points(splats, solid)
     low, high = np.quantile(points, (0.001, 0.999), axis=0)
     cell = float((high - low).max()) / resolution
@@ -42,7 +42,7 @@ def mesh_from_splats(splats: Splats, *, resolution: int = 96, smooth: float = 1.
     filled = _filled(points, low - margin * cell, cell, shape)
     depth = ndimage.distance_transform_edt(filled) - ndimage.distance_transform_edt(~filled)
     # Splats are as thick as their shortest axis; that much the search has overshot.
-    excess = (REACH - VISIBLE) * float(splats.scales[solid].amin(1).median()) / cell
+    excess = (SEARCH_RADIUS - SOLID_RADIUS) * float(splats.scales[solid].amin(1).median()) / cell
     vertices, faces, _, _ = marching_cubes(ndimage.gaussian_filter(depth.astype(np.float32), smooth), excess)
     vertices = vertices * cell + low - margin * cell
     # scikit-image winds triangles the other way round for fields that are high inside.
@@ -53,7 +53,7 @@ def _body_points(splats: Splats, solid: Bool[torch.Tensor, " splat"]) -> Float[n
     """Points spread through each splat's body: its centre, and a fixed set within ``REACH`` standard deviations."""
     generator = np.random.default_rng(0)
     ball = generator.normal(size=(POINTS_PER_SPLAT, 3))
-    ball *= REACH * generator.random((POINTS_PER_SPLAT, 1)) / np.linalg.norm(ball, axis=1, keepdims=True)
+    ball *= SEARCH_RADIUS * generator.random((POINTS_PER_SPLAT, 1)) / np.linalg.norm(ball, axis=1, keepdims=True)
     ball[0] = 0
     axes = (quaternion_to_matrix(splats.rotations[solid]) * splats.scales[solid][:, None]).double().numpy()
     return (splats.means[solid].double().numpy()[:, None] + np.einsum("nij,kj->nki", axes, ball)).reshape(-1, 3)

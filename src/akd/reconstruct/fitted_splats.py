@@ -1,10 +1,8 @@
-"""Views of a mesh from all around, for splats to be fitted to and measured by.
+"""Splats fitted to views of a mesh: random cameras all around, and gradient descent through the rasteriser.
 
-Splats reconstructed from views of the mesh: 200 random cameras and gradient descent through the rasteriser.
-
-Start from the surface, fit all that a splat is (place, shape, opacity, colour) to the views over random backgrounds, so
-that what lies outside the mesh must be transparent. Now and then splats that have become invisible are taken away and
-those the views pull at most are split in two, so the number stays within the budget.
+The fit starts from splats on the surface. Position, shape, opacity and colour follow the views over random backgrounds, so that
+what lies outside the mesh becomes transparent. At intervals splats that have become invisible are pruned and those with the
+largest position gradients are split in two, within a given budget.
 """
 
 import math
@@ -25,6 +23,14 @@ from akd.splats import Splats
 
 FOV = 30.0
 """Full vertical field of view [degrees]."""
+MIN_OPACITY = 0.02
+"""Splats with less opacity are pruned."""
+SPLIT_SHARE = 0.1
+"""Share of splats that are split at each densification, at most."""
+SPLIT_SHRINK = 1.6
+"""A splat that is split becomes two that are this much smaller."""
+Parameters = dict[str, Tensor]
+"""The optimised tensors, by name."""
 
 
 class Views(NamedTuple):
@@ -70,16 +76,6 @@ def foreground_psnr(
     return -10 * math.log10(float(error[views.alphas > 0].mean()))
 
 
-INVISIBLE = 0.02
-"""Splats with less opacity are taken away."""
-SPLIT_SHARE = 0.1
-"""Share of splats that are split each time, at most."""
-SHRINK = 1.6
-"""A splat that is split becomes two that are this much smaller."""
-Free = dict[str, Tensor]
-"""What the optimiser moves, by name."""
-
-
 @dataclass(frozen=True)
 class PaperSettings:
     """How long and from how much to reconstruct."""
@@ -111,37 +107,37 @@ def fit_splats(start: Splats, views: Views, count: int, settings: PaperSettings,
     """Splats fitted to views, at most ``count`` of them."""
     generator = torch.Generator().manual_seed(seed)
     _, radius = bounding_sphere(start.means)
-    rates = dict.fromkeys(_free(start), settings.rate) | {"means": settings.place_rate * radius}
-    free = _free(start)
-    optimizer = _adam(free, rates)
-    pull = torch.zeros(start.splat_count)
-    stretch = settings.steps * 2 // (3 * max(settings.rounds, 1))
+    rates = dict.fromkeys(_parameters(start), settings.rate) | {"means": settings.place_rate * radius}
+    parameters = _parameters(start)
+    optimizer = _adam(parameters, rates)
+    gradient_norm = torch.zeros(start.splat_count)
+    interval = settings.steps * 2 // (3 * max(settings.rounds, 1))
     for step in range(settings.steps):
         chosen = torch.randint(len(views.images), (settings.views_per_step,), generator=generator)
         optimizer.zero_grad()
-        _misfit(_splats(free), views, chosen, torch.rand(3, generator=generator)).backward()
-        gradient = free["means"].grad
+        _loss(_splats(parameters), views, chosen, torch.rand(3, generator=generator)).backward()
+        gradient = parameters["means"].grad
         assert gradient is not None
-        pull += gradient.norm(dim=-1)
+        gradient_norm += gradient.norm(dim=-1)
         for group in optimizer.param_groups:
             group["lr"] = group["initial_lr"] * 0.1 ** (step / settings.steps)
         optimizer.step()
-        if (step + 1) % stretch == 0 and step + 1 <= settings.rounds * stretch:
-            free, optimizer = _redistributed(free, optimizer, pull, count, generator, rates)
-            pull = torch.zeros(len(free["means"]))
-    return _splats({name: value.detach() for name, value in free.items()})
+        if (step + 1) % interval == 0 and step + 1 <= settings.rounds * interval:
+            parameters, optimizer = _densified(parameters, optimizer, gradient_norm, count, generator, rates)
+            gradient_norm = torch.zeros(len(parameters["means"]))
+    return _splats({name: value.detach() for name, value in parameters.items()})
 
 
-def _misfit(
+def _loss(
     splats: Splats, views: Views, chosen: Int[Tensor, " chosen"], background: Float[Tensor, "3"]
 ) -> Float[Tensor, ""]:
-    """Mean squared error over one background. A new one each time tells coverage from colour."""
-    wanted = views.images[chosen] + (1 - views.alphas[chosen][..., None]) * background
-    return (rasterize_splats(splats, views.camera[chosen], background=background).image - wanted).square().mean()
+    """Mean squared error over one background. A new one each time separates coverage from colour."""
+    expected = views.images[chosen] + (1 - views.alphas[chosen][..., None]) * background
+    return (rasterize_splats(splats, views.camera[chosen], background=background).image - expected).square().mean()
 
 
-def _free(splats: Splats) -> Free:
-    """Numbers without bounds that the optimiser may move."""
+def _parameters(splats: Splats) -> Parameters:
+    """The unconstrained parameters of splats, as leaves of the graph."""
     values = {
         "means": splats.means, "rotations": splats.rotations, "log_scales": splats.scales.log(),
         "logits": torch.logit(splats.opacities, 1e-3), "sh": splats.sh,
@@ -149,40 +145,50 @@ def _free(splats: Splats) -> Free:
     return {name: value.detach().clone().requires_grad_() for name, value in values.items()}
 
 
-def _splats(free: Free) -> Splats:
-    return Splats(free["means"], free["rotations"], free["log_scales"].exp(), torch.sigmoid(free["logits"]), free["sh"])
+def _splats(parameters: Parameters) -> Splats:
+    return Splats(
+        parameters["means"],
+        parameters["rotations"],
+        parameters["log_scales"].exp(),
+        torch.sigmoid(parameters["logits"]),
+        parameters["sh"],
+    )
 
 
-def _adam(free: Free, rates: dict[str, float]) -> torch.optim.Adam:
-    groups = [{"params": [value], "lr": rates[name], "initial_lr": rates[name]} for name, value in free.items()]
+def _adam(parameters: Parameters, rates: dict[str, float]) -> torch.optim.Adam:
+    groups = [{"params": [value], "lr": rates[name], "initial_lr": rates[name]} for name, value in parameters.items()]
     return torch.optim.Adam(groups, eps=1e-15)
 
 
 @torch.no_grad()
-def _redistributed(
-    free: Free, optimizer: torch.optim.Adam, pull: Float[Tensor, " splat"], count: int, generator: torch.Generator,
+def _densified(
+    parameters: Parameters,
+    optimizer: torch.optim.Adam,
+    gradient_norm: Float[Tensor, " splat"],
+    count: int,
+    generator: torch.Generator,
     rates: dict[str, float],
-) -> tuple[Free, torch.optim.Adam]:
-    """Without the invisible splats, and with those that are pulled at most split in two along their own shape."""
-    visible = torch.sigmoid(free["logits"]) > INVISIBLE
+) -> tuple[Parameters, torch.optim.Adam]:
+    """Without the invisible splats, and with those of the largest gradients split in two along their own shape."""
+    visible = torch.sigmoid(parameters["logits"]) > MIN_OPACITY
     room = min(count - int(visible.sum()), round(SPLIT_SHARE * len(visible)))
     split = torch.zeros_like(visible)
-    split[torch.where(visible, pull, -1.0).topk(max(room, 0)).indices] = True
+    split[torch.where(visible, gradient_norm, -1.0).topk(max(room, 0)).indices] = True
     origin = torch.cat((torch.nonzero(visible & ~split)[:, 0], torch.nonzero(split)[:, 0].repeat(2)))
-    new = {name: value[origin].clone() for name, value in free.items()}
+    new = {name: value[origin].clone() for name, value in parameters.items()}
     halves = split[origin]
     scales = new["log_scales"][halves].exp()
     offset = scales * torch.randn(scales.shape, generator=generator)
     new["means"][halves] += (quaternion_to_matrix(new["rotations"][halves]) @ offset[:, :, None]).squeeze(-1)
-    new["log_scales"][halves] -= math.log(SHRINK)
+    new["log_scales"][halves] -= math.log(SPLIT_SHRINK)
     new = {name: value.requires_grad_() for name, value in new.items()}
-    return new, _inherited(optimizer, free, new, origin, rates)
+    return new, _transferred_adam(optimizer, parameters, new, origin, rates)
 
 
-def _inherited(
-    optimizer: torch.optim.Adam, old: Free, new: Free, origin: Int[Tensor, " splat"], rates: dict[str, float]
+def _transferred_adam(
+    optimizer: torch.optim.Adam, old: Parameters, new: Parameters, origin: Int[Tensor, " splat"], rates: dict[str, float]
 ) -> torch.optim.Adam:
-    """Adam that remembers what it learnt of the splats the new ones come from; without it every round starts with a jolt."""
+    """Adam with the moments of the splats the new ones come from; without them every densification disturbs the fit."""
     out = _adam(new, rates)
     for name, value in new.items():
         state = optimizer.state[old[name]]

@@ -1,4 +1,4 @@
-"""Splats bound to a rig: made from its mesh, or given and only bound."""
+"""Splats bound to a rig: made from its mesh, or given and bound to the nearest surface."""
 
 from typing import Literal
 

@@ -1,11 +1,9 @@
-"""Points on a mesh: spread evenly over it, and nearest to given ones.
-
-Splats straight from triangles, in a fraction of a second.
+"""Splats straight from triangles in a fraction of a second; and points on a mesh, spread evenly or nearest to given ones.
 
 The surface is sampled densely and the samples are grouped into as many cells as there shall be splats: near in space,
 alike in direction and alike in colour, so that a cell keeps to one side of a thin wall and of a colour's edge. A splat
-is its cell's Gaussian: mean, covariance, mean colour. Cells of thin legs come out long and thin by themselves, a dense
-mesh is merged and a sparse one subdivided by the same rule.
+is its cell's Gaussian: mean, covariance, mean colour. Cells of thin legs come out long and thin, a dense mesh is merged and a
+sparse one subdivided by the same rule.
 """
 
 from typing import NamedTuple
@@ -23,10 +21,24 @@ from akd.render.raycast import SurfacePoints, interpolate, lit_colors, vertex_no
 from akd.rotations import matrix_to_quaternion
 from akd.splats import Splats, sh_from_color
 
-CANDIDATES = 4
+NEAREST_CANDIDATES = 4
 """Triangles tried for each nearest point."""
 SAMPLES_PER_FACE = 4
 """Mean number of samples a triangle is found by."""
+SAMPLES_PER_SPLAT = 12
+LLOYD_ITERATIONS = 3
+"""Iterations of assigning samples to cells and moving cells to their mean."""
+NORMAL_WEIGHT = 0.3
+"""How many cell widths apart two samples count that face opposite ways, halved."""
+COLOR_WEIGHT = 3.0
+"""How many cell widths apart black and white count along each channel."""
+SCALE_FACTOR = 1.9
+"""Standard deviation of a splat over that of its cell: enough to close the gaps between neighbours."""
+MIN_SCALE = 0.02
+"""Smallest standard deviation, in cell widths."""
+OPACITY = 0.99
+INSET_PIXELS = 1.0
+"""How far below the surface splats lie [px]."""
 
 
 def sample_surface(mesh: Mesh, count: int, rng: np.random.Generator) -> SurfacePoints:
@@ -53,9 +65,9 @@ def nearest_surface(mesh: Mesh, points: Float[np.ndarray, "point 3"], seed: int 
     samples = sample_surface(mesh, SAMPLES_PER_FACE * max(count, 2000), np.random.default_rng(seed))
     face = np.concatenate((middles.face, samples.face))
     places = np.concatenate((interpolate(mesh, middles, mesh.vertices), interpolate(mesh, samples, mesh.vertices)))
-    _, near = cKDTree(places).query(points, k=CANDIDATES)
+    _, near = cKDTree(places).query(points, k=NEAREST_CANDIDATES)
     triangles = mesh.vertices[mesh.faces[face[near]]]
-    foot = closest_point(triangles.reshape(-1, 3, 3), np.repeat(points, CANDIDATES, 0)).reshape(-1, CANDIDATES, 3)
+    foot = closest_point(triangles.reshape(-1, 3, 3), np.repeat(points, NEAREST_CANDIDATES, 0)).reshape(-1, NEAREST_CANDIDATES, 3)
     best = np.linalg.norm(foot - points[:, None], axis=2).argmin(1)
     rows = np.arange(len(points))
     return SurfacePoints(face[near][rows, best], _barycentric(triangles[rows, best], foot[rows, best]))
@@ -73,22 +85,6 @@ def _barycentric(triangles: Float[np.ndarray, "point 3 3"], points: Float[np.nda
     third = np.where(flat, 0, (ee * pf - ef * pe) / safe)
     shares = np.clip(np.stack((1 - second - third, second, third), 1), 0, None)
     return shares / shares.sum(1, keepdims=True)
-
-
-SAMPLES_PER_SPLAT = 12
-ROUNDS = 3
-"""Of assigning samples to cells and moving cells to their middle."""
-NORMAL_PULL = 0.3
-"""How many cell widths apart two samples count that face opposite ways, halved."""
-COLOR_PULL = 3.0
-"""How many cell widths apart black and white count along each channel."""
-SPREAD = 1.9
-"""Standard deviation of a splat over that of its cell: enough to close the gaps between neighbours."""
-FLATTEST = 0.02
-"""Smallest standard deviation, in cell widths."""
-OPACITY = 0.99
-INSET = 1.0
-"""How far below the surface splats lie [px]."""
 
 
 class SurfaceSplats(NamedTuple):
@@ -114,21 +110,21 @@ def surface_splats(mesh: Mesh, count: int, *, resolution: int, shade: float, see
     colors = lit_colors(mesh, samples, shade)
     width = np.sqrt(face_areas(mesh).sum() / count)
     pixel = 2 * bounding_sphere(torch.from_numpy(mesh.vertices))[1] / resolution
-    mean = cells(np.concatenate((places / width, NORMAL_PULL * normals, COLOR_PULL * colors), 1), count)
-    return SurfaceSplats(_gaussians(mean, places - INSET * pixel * normals, colors, width), samples, mean)
+    mean = lloyd_cells(np.concatenate((places / width, NORMAL_WEIGHT * normals, COLOR_WEIGHT * colors), 1), count)
+    return SurfaceSplats(_gaussians(mean, places - INSET_PIXELS * pixel * normals, colors, width), samples, mean)
 
 
-def cells(features: Float[np.ndarray, "sample feature"], count: int) -> csr_array:
+def lloyd_cells(features: Float[np.ndarray, "sample feature"], count: int) -> csr_array:
     """Group samples by Lloyd's iteration; rows of the result average over one cell each."""
     seeds = features[:: max(len(features) // count, 1)][:count]
-    for _ in range(ROUNDS):
+    for _ in range(LLOYD_ITERATIONS):
         mean = _averaging(cKDTree(seeds, balanced_tree=False, compact_nodes=False).query(features)[1], len(seeds))
         seeds = mean @ features
     return mean
 
 
 def _averaging(label: np.ndarray, count: int) -> csr_array:
-    """The matrix that averages samples by label; labels nobody has are dropped."""
+    """The matrix that averages samples by label; unused labels are dropped."""
     used, label, size = np.unique(label, return_inverse=True, return_counts=True)
     return csr_array((1 / size[label], (label, np.arange(len(label)))), shape=(len(used), len(label)))
 
@@ -141,7 +137,7 @@ def _gaussians(mean: csr_array, places: np.ndarray, colors: np.ndarray, width: f
     covariance = (products.reshape(-1, 3, 3) - middle[:, :, None] * middle[:, None, :]) * (size / np.maximum(size - 1, 1))
     variances, axes = np.linalg.eigh(covariance)
     axes[:, :, 0] *= np.sign(np.linalg.det(axes))[:, None]
-    scales = np.maximum(SPREAD * np.sqrt(np.maximum(variances, 0)), FLATTEST * width)
+    scales = np.maximum(SCALE_FACTOR * np.sqrt(np.maximum(variances, 0)), MIN_SCALE * width)
     return Splats(
         means=torch.from_numpy(middle).float(),
         rotations=matrix_to_quaternion(torch.from_numpy(axes)).float(),

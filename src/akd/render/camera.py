@@ -1,6 +1,6 @@
-"""Pinhole cameras, one per frame: OpenCV axes (x right, y down, z forward), pixel centres at half integers.
+"""Pinhole cameras, one per frame, and cameras that follow a character: fitted to its size, on a smoothed path.
 
-Cameras that keep a character in the picture: fitted to its size, following it smoothly.
+OpenCV axes (x right, y down, z forward), pixel centres at half integers.
 """
 
 import math
@@ -13,7 +13,8 @@ from torch import Tensor
 
 from akd.errors import AkdError
 
-STEEPEST = 1e-4  # squared sine between view and up below which "right" is undefined: looking straight up or down
+MIN_SIN2_TO_UP = 1e-4
+"""Squared sine of the angle between view and up below which "right" is undefined: looking straight up or down."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +56,7 @@ def look_at(
         raise AkdError("a camera stands exactly on the point it looks at; move its eye or its target")
     right = torch.linalg.cross(forward, forward.new_tensor((0.0, 1.0, 0.0)).expand_as(forward))
     # Straight up or down every heading is as good as another: take the one in which +X points up in the picture.
-    right = torch.where(right.square().sum(-1, keepdim=True) > STEEPEST, right, right.new_tensor((0.0, 0.0, 1.0)))
+    right = torch.where(right.square().sum(-1, keepdim=True) > MIN_SIN2_TO_UP, right, right.new_tensor((0.0, 0.0, 1.0)))
     right = torch.nn.functional.normalize(right, dim=-1)
     down = torch.linalg.cross(forward, right)
     rotation = torch.stack((right, down, forward), -2)

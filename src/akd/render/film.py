@@ -1,9 +1,7 @@
-"""How a clip is filmed, as a value with a file format.
-
-Film: a motion in, a video out, differentiable in the motion.
+"""Film: from a motion to a video, differentiable in the motion; and the settings of a film with their file format.
 
 Kinematics, skinning and rasterising carry the gradient. The camera, the ground, the shadow and the switch that hides
-splats below the ground do not: a motion should not look better by pushing the camera around.
+splats below the ground do not: a motion should not look better by moving the camera.
 """
 
 import json
@@ -24,6 +22,11 @@ from akd.render.looks import Color, Look, look_colors
 from akd.render.rasterize import Backend, rasterize
 from akd.skeleton import Skeleton, forward_kinematics
 from akd.splats import SkinnedSplats, blended_transforms, color_from_direction
+
+REFERENCE_LEG = 0.9
+"""Leg length at which the film's frame rate is real time [m]: a grown human's."""
+SMALLEST_LEG = 0.12
+"""Below this legs move no faster [m], so neither does the film."""
 
 
 @dataclass(frozen=True)
@@ -118,8 +121,8 @@ class MovingSplats(NamedTuple):
     covariances: Float[Tensor, "frame splat 3 3"]
     opacities: Float[Tensor, "frame splat"]
     """0 below the ground."""
-    turns: Float[Tensor, "frame splat 3 3"]
-    """∇φ, how each splat is turned away from rest."""
+    deformations: Float[Tensor, "frame splat 3 3"]
+    """∇φ, the deformation gradient of each splat relative to rest."""
 
 
 def film(
@@ -143,17 +146,19 @@ def film_views(
     for view in views:
         camera = camera_for(moving, skinned, motion.fps, settings, view)
         colors = colors_for(skeleton, skinned, moving, settings, camera)
-        videos.append(shoot(moving, colors, camera, backdrop(moving, camera, settings, light), backend=backend))
+        videos.append(render_splats(moving, colors, camera, backdrop(moving, camera, settings, light), backend=backend))
     return torch.stack(videos)
 
 
 def move_splats(skeleton: Skeleton, motion: Motion, skinned: SkinnedSplats) -> MovingSplats:
     """Kinematics and skinning of every frame."""
     splats = skinned.splats
-    turns, shift = blended_transforms(skeleton, forward_kinematics(skeleton, motion.pose), skinned.weights)
-    means = (turns @ splats.means[:, :, None]).squeeze(-1) + shift
+    deformations, shift = blended_transforms(skeleton, forward_kinematics(skeleton, motion.pose), skinned.weights)
+    means = (deformations @ splats.means[:, :, None]).squeeze(-1) + shift
     above = means[..., 1].detach() >= 0
-    return MovingSplats(means, turns @ splats.covariances @ turns.transpose(-1, -2), splats.opacities * above, turns)
+    return MovingSplats(
+        means, deformations @ splats.covariances @ deformations.transpose(-1, -2), splats.opacities * above, deformations
+    )
 
 
 @torch.no_grad()
@@ -171,8 +176,8 @@ def colors_for(
 ) -> Float[Tensor, "splat 3"] | Float[Tensor, "frame splat 3"]:
     """Colours in the chosen look; those that depend on direction see the camera as the turned splat sees it."""
     if settings.look == "natural" and skinned.splats.sh.shape[1] > 1:
-        sight = (moving.means - camera.centers[:, None]).detach()
-        return color_from_direction(skinned.splats.sh, (sight[..., None, :] @ moving.turns.detach()).squeeze(-2))
+        directions = (moving.means - camera.centers[:, None]).detach()
+        return color_from_direction(skinned.splats.sh, (directions[..., None, :] @ moving.deformations.detach()).squeeze(-2))
     return look_colors(settings.look, skeleton, skinned)
 
 
@@ -194,20 +199,14 @@ def backdrop(
     return ground_layer(camera, settings.ground, settings.background, float(away) * settings.ground.fade, light)
 
 
-def shoot(
+def render_splats(
     moving: MovingSplats, colors: Float[Tensor, "splat 3"] | Float[Tensor, "frame splat 3"], camera: Camera,
     background: Float[Tensor, "frame height width 3"] | Float[Tensor, "3"], *, backend: Backend = "auto",
 ) -> Float[Tensor, "frame height width 3"]:
-    """Splats over a backdrop, seen by a given camera."""
+    """Render splats over a backdrop with a given camera."""
     return rasterize(
         moving.means, moving.covariances, moving.opacities, colors, camera, background=background, backend=backend
     ).image
-
-
-REFERENCE_LEG = 0.9
-"""Leg length at which the film's frame rate is real time [m]: a grown human's."""
-SMALLEST_LEG = 0.12
-"""Below this legs move no faster [m], so neither does the film."""
 
 
 def film_rate(settings: FilmSettings, leg_metres: float) -> float:

@@ -1,15 +1,14 @@
-"""The checkerboard the character stands on, ray cast as the background layer.
+"""The ground and the character's shadow on it: a checkerboard, ray cast as the background layer.
 
-A checkerboard is finer than a pixel long before the horizon, and point samples of it flicker whenever the camera
-moves. So every pixel gets the exact mean of the board over the box around the pixel's own footprint on the ground; far
-away that is the mean of the two colours, which then fades into the background. The layer depends on the camera and the
-shadow only, and nothing is differentiated through it.
+A checkerboard is finer than a pixel long before the horizon, and point samples of it flicker whenever the camera moves. So every
+pixel gets the exact mean of the board over the box around the pixel's own footprint on the ground; far away that is the mean of
+the two colours, which then fades into the background.
 
-The character's shadow on the ground, as if all light came from straight above.
-
-``s(P) = 1 − s_max exp(−β d(P))`` with d(P) the height of the character above the ground point P. The heights are seen
-by a camera far below the ground that looks up: it draws every splat in the colour exp(−β · its height), so one blended
+The shadow is that of light from straight above, ``s(P) = 1 − s_max exp(−β d(P))`` with d(P) the height of the character above the
+ground point P. A camera far below the ground looks up and draws every splat in the colour exp(−β · its height), so one blended
 picture holds exp(−β d) times coverage, with soft edges and without a search along rays.
+
+Both depend on the camera and the splats only through values that are not differentiated.
 """
 
 from collections.abc import Callable
@@ -28,6 +27,10 @@ HORIZON = 1e-4
 """Sine of the angle below the horizon from which on a ray counts as meeting the ground."""
 Light = Callable[[Float[Tensor, "frame height width 2"]], Float[Tensor, "frame height width"]]
 """How bright the ground is at points (x, z), 1 in full light."""
+SHADOW_CAMERA_DEPTH = 50.0
+"""Depth of the shadow camera in half widths of its picture: far enough for rays that are almost parallel."""
+SHADOW_MARGIN = 1.15
+"""Half width of the shadow's picture over that of the character."""
 
 
 @dataclass(frozen=True)
@@ -102,12 +105,6 @@ def _triangle(x: Tensor) -> Tensor:
     return 1 - (torch.remainder(x, 2) - 1).abs()
 
 
-FAR_BELOW = 50.0
-"""Depth of the shadow camera in half widths of its picture: far enough for rays that are almost parallel."""
-MARGIN = 1.15
-"""Half width of the shadow's picture over that of the character."""
-
-
 @dataclass(frozen=True)
 class Shadow:
     """How dark a shadow is."""
@@ -131,7 +128,7 @@ def cast_shadow(
 ) -> Light:
     """The light that splats leave on the ground, frame by frame."""
     low, high = means[..., [0, 2]].amin(1), means[..., [0, 2]].amax(1)
-    middle, half = (low + high) / 2, (high - low).max() / 2 * MARGIN
+    middle, half = (low + high) / 2, (high - low).max() / 2 * SHADOW_MARGIN
     darkness = torch.exp(-shadow.decay * means[..., 1:2].clamp(min=0)).expand_as(means)
     camera = _camera_below(middle, float(half), shadow.size)
     picture = rasterize(means, covariances, opacities, darkness, camera).image[..., 0]
@@ -147,11 +144,11 @@ def cast_shadow(
 def _camera_below(middle: Float[Tensor, "frame 2"], half: float, size: int) -> Camera:
     """Looks straight up; +x to the right and +z upwards in the picture, which is 2 · half wide at the ground."""
     rotation = middle.new_tensor(((1.0, 0.0, 0.0), (0.0, 0.0, -1.0), (0.0, 1.0, 0.0)))
-    depth = FAR_BELOW * half
+    depth = SHADOW_CAMERA_DEPTH * half
     eye = torch.stack((middle[:, 0], torch.full_like(middle[:, 0], -depth), middle[:, 1]), -1)
     pose = torch.eye(4, dtype=middle.dtype, device=middle.device).repeat(len(middle), 1, 1)
     pose[:, :3, :3] = rotation
     pose[:, :3, 3] = -eye @ rotation.T
-    focal = FAR_BELOW * size / 2
+    focal = SHADOW_CAMERA_DEPTH * size / 2
     intrinsics = middle.new_tensor(((focal, 0.0, size / 2), (0.0, focal, size / 2), (0.0, 0.0, 1.0)))
     return Camera(pose, intrinsics.expand(len(middle), 3, 3), size, size)

@@ -1,33 +1,31 @@
-"""Compiled: ellipses over a band of pixel rows, front to back, and the gradients of that.
+"""Compiled: alpha blending of ellipses over a band of pixel rows, front to back, its gradients, and whole frames in one call.
 
-Splat by splat: each ellipse visits its own pixels, eight neighbours at a time, and what a pixel must remember
-(transmittance, colour so far) lies in small planes that stay in the cache. There are no lists of splats per pixel or tile.
+Splat by splat: each ellipse visits its own pixels, eight neighbours at a time, and the state of a pixel (transmittance, colour
+so far) lies in small planes that stay in the cache. There are no lists of splats per pixel or tile.
 
-A pixel that is finished has its transmittance stored with a minus sign: it then fails the very test that ended it, so
-one comparison serves both, and eight finished neighbours are skipped before any arithmetic.
+A finished pixel has its transmittance stored with a minus sign: it then fails the very test that ended it, so one comparison
+serves both, and eight finished neighbours are skipped before any arithmetic.
 
-Compiled: whole frames in one call, from their splats to their pictures and back.
-
-Every call from Python takes the interpreter lock to begin and to end, so threads that call for each step of each small
-frame wait for one another. Here a thread is away for several frames.
+``draw_frames`` and ``carry_frames_back`` do several frames per call: every call from Python takes the interpreter lock to begin
+and to end, so threads that call for each step of each small frame would wait for one another.
 """
 
 import math
 
 import numpy as np
 
-from akd.render.compiled import kernel, part
+from akd.render.compiled import kernel, subroutine
 from akd.render.kernel_ellipses import (
     BLUE,
     DEPTH,
     ELLIPSE_SIZE,
     GRADIENT_SIZE,
     GREEN,
+    HALF_HEIGHT,
     HALF_WIDTH,
     LOG2_E,
     LOG_OPACITY,
     OPACITY,
-    REACH,
     RED,
     SLOPE,
     TAPER,
@@ -42,47 +40,47 @@ from akd.render.kernel_ellipses import (
     rank_ellipses,
     splat_gradients,
 )
-from akd.render.raster_reference import FAINTEST, FINISHED, STRONGEST
+from akd.render.raster_reference import MAX_ALPHA, MIN_ALPHA, MIN_TRANSMITTANCE
 from akd.render.simd import (
     WIDTH,
-    any_lane,
+    any_true,
+    broadcast,
+    cast_like,
     ceil,
-    choose,
+    count_from,
     exp2,
-    fill,
     floor,
-    like,
+    horizontal_sum,
+    horizontal_sums,
     load,
-    lower,
-    negative,
+    minimum,
+    negative_abs,
     pointer,
-    ramp,
+    select,
     sqrt,
     store,
-    total,
-    totals,
 )
 
-LOG2_FAINTEST, LOG2_STRONGEST = math.log2(FAINTEST), math.log2(STRONGEST)
+LOG2_MIN_ALPHA, LOG2_MAX_ALPHA = math.log2(MIN_ALPHA), math.log2(MAX_ALPHA)
 
 
 @kernel
 def blend(ellipses, top, bottom, color, transmittance, depth):
     """Rows ``top`` to ``bottom`` of one picture under these ellipses: colour over black, transmittance, Σ w z."""
-    width, stride, zero = color.shape[1], color.shape[1] + WIDTH, fill(color.dtype.type(0.0))
+    width, stride, zero = color.shape[1], color.shape[1] + WIDTH, broadcast(color.dtype.type(0.0))
     pixels = _fresh_pixels(bottom - top, 5, width, color)  # transmittance, red, green, blue, depth
     for rank in range(len(ellipses)):
         e = pointer(ellipses, rank * ELLIPSE_SIZE)
         left, right = _columns(e, width)
-        middle = e[Y] - like(e[Y], 0.5)
+        middle = e[Y] - cast_like(e[Y], 0.5)
         for column in range(left, right, WIDTH):
             first, last = _rows(e, column, right - left, top, bottom)
             _, constant, linear, square = _exponent(e, column)
-            dy = fill(color.dtype.type(first) - middle)
+            dy = broadcast(color.dtype.type(first) - middle)
             for row in range(first, last):
                 here = (row - top) * 5 * stride + column
                 t = load(pixels, here)
-                if any_lane(t > 0.0):
+                if any_true(t > 0.0):
                     exponent = (square * dy + linear) * dy + constant
                     _, weight, _ = _pass_through(pixels, here, t, e, exponent, zero)
                     _add(pixels, here + stride, weight, e[RED])
@@ -101,32 +99,32 @@ def blend_back(ellipses, order, top, bottom, color, transmittance, depth, d_colo
     add to the loss is R_i = R_{i−1} − w_i q_i, starting from the finished pixel's total; and ∂loss/∂α_i = T_i q_i −
     R_i / (1 − α_i). So nothing has to be remembered per splat and pixel, and early ends are the forward pass's own.
 
-    An ellipse belongs to the band in which it begins. What it adds in further bands is returned instead, as row numbers
-    and rows, for the caller to add: so bands can be drawn at the same time and need no full set of gradients each.
+    An ellipse belongs to the band in which it begins. Its gradients in further bands overflow: they are returned as row numbers
+    and rows for the caller to add, so that bands can run in parallel and need no full set of gradients each.
     """
-    width, stride, zero = color.shape[1], color.shape[1] + WIDTH, fill(color.dtype.type(0.0))
+    width, stride, zero = color.shape[1], color.shape[1] + WIDTH, broadcast(color.dtype.type(0.0))
     pixels = _fresh_pixels(bottom - top, 6, width, color)  # transmittance, R, ∂ red, ∂ green, ∂ blue, ∂ depth
     _fill_gradients(pixels, top, bottom, stride, color, transmittance, depth, d_color, d_transmittance, d_depth)
-    hosts, guests = np.empty(_count_guests(ellipses, top), np.int32), 0
-    elsewhere = np.empty(len(hosts) * GRADIENT_SIZE, color.dtype)
+    overflow_rows, overflow_count = np.empty(_count_overflow(ellipses, top), np.int32), 0
+    overflow = np.empty(len(overflow_rows) * GRADIENT_SIZE, color.dtype)
     for rank in range(len(ellipses)):
         e = pointer(ellipses, rank * ELLIPSE_SIZE)
         left, right = _columns(e, width)
-        middle, is_seen = e[Y] - like(e[Y], 0.5), False
+        middle, is_seen = e[Y] - cast_like(e[Y], 0.5), False
         s, s_x, s_y, s_xx, s_xy, s_yy = zero, zero, zero, zero, zero, zero
         s_red, s_green, s_blue, s_far = zero, zero, zero, zero
         for column in range(left, right, WIDTH):
             first, last = _rows(e, column, right - left, top, bottom)
             dx, constant, linear, square = _exponent(e, column)
-            dy = fill(color.dtype.type(first) - middle)
+            dy = broadcast(color.dtype.type(first) - middle)
             d_0, d_1, d_2 = zero, zero, zero  # Σ ∂loss/∂σ dyⁿ down these eight columns, in which dx stays the same
             for row in range(first, last):
                 here = (row - top) * 6 * stride + column
                 t = load(pixels, here)
-                if any_lane(t > 0.0):
+                if any_true(t > 0.0):
                     is_seen = True
                     exponent = (square * dy + linear) * dy + constant
-                    alpha, weight, follows = _pass_through(pixels, here, t, e, exponent, zero)
+                    alpha, weight, is_differentiable = _pass_through(pixels, here, t, e, exponent, zero)
                     red, green = load(pixels, here + 2 * stride), load(pixels, here + 3 * stride)
                     blue, far = load(pixels, here + 4 * stride), load(pixels, here + 5 * stride)
                     s_red, s_green = s_red + weight * red, s_green + weight * green
@@ -134,7 +132,7 @@ def blend_back(ellipses, order, top, bottom, color, transmittance, depth, d_colo
                     q = red * e[RED] + green * e[GREEN] + blue * e[BLUE] + far * e[DEPTH]
                     behind = load(pixels, here + stride) - weight * q
                     store(pixels, here + stride, behind)
-                    d_sigma = choose(follows, alpha * (behind / (1.0 - alpha) - t * q), zero)  # ∂loss/∂σ = −α ∂loss/∂α
+                    d_sigma = select(is_differentiable, alpha * (behind / (1.0 - alpha) - t * q), zero)  # ∂loss/∂σ = −α ∂loss/∂α
                     d_0, d_1, d_2 = d_0 + d_sigma, d_1 + d_sigma * dy, d_2 + d_sigma * (dy * dy)
                 dy = dy + 1.0
             s, s_x, s_xx = s + d_0, s_x + d_0 * dx, s_xx + d_0 * (dx * dx)
@@ -142,42 +140,42 @@ def blend_back(ellipses, order, top, bottom, color, transmittance, depth, d_colo
         if is_seen:
             d_x, d_y = -(s_x * e[XX] + s_y * e[XY]), -(s_x * e[XY] + s_y * e[YY])
             d_opacity = s * (color.dtype.type(-1.0) / e[OPACITY])
-            first_eight = totals(d_x, d_y, s_xx * 0.5, s_xy, s_yy * 0.5, d_opacity, s_far, s_red)
+            first_eight = horizontal_sums(d_x, d_y, s_xx * 0.5, s_xy, s_yy * 0.5, d_opacity, s_far, s_red)
             if _begins_above(e, top):
-                hosts[guests] = order[rank]
-                _write(elsewhere, guests, first_eight, total(s_green), total(s_blue))
-                guests += 1
+                overflow_rows[overflow_count] = order[rank]
+                _write(overflow, overflow_count, first_eight, horizontal_sum(s_green), horizontal_sum(s_blue))
+                overflow_count += 1
             else:
-                _write(gradients, order[rank], first_eight, total(s_green), total(s_blue))
-    return hosts[:guests], elsewhere[: guests * GRADIENT_SIZE]
+                _write(gradients, order[rank], first_eight, horizontal_sum(s_green), horizontal_sum(s_blue))
+    return overflow_rows[:overflow_count], overflow[: overflow_count * GRADIENT_SIZE]
 
 
-@part
+@subroutine
 def _pass_through(pixels, here, t, e, exponent, zero):
     """Eight pixels behind one more splat: their new transmittance is stored; returns α, the splat's weight α T, and
     where α follows the splat: not where it was cut off above or the pixel is finished."""
     alpha, is_free = _alpha(e, exponent, zero)
     weight = t * alpha
     after = t - weight
-    goes_on = after > FINISHED
-    store(pixels, here, choose(goes_on, after, negative(t)))
-    return alpha, choose(goes_on, weight, zero), goes_on & is_free
+    is_unfinished = after > MIN_TRANSMITTANCE
+    store(pixels, here, select(is_unfinished, after, negative_abs(t)))
+    return alpha, select(is_unfinished, weight, zero), is_unfinished & is_free
 
 
-@part
-def _fresh_pixels(rows, planes, width, like):
+@subroutine
+def _fresh_pixels(rows, planes, width, example):
     """Transmittance 1 and zeros, plane beside plane within each row: a whole plane apart, addresses would often agree in
     their low bits and the processor take one plane's loads for another's stores. Each row ends with eight finished
     pixels, so that a load may run over its end."""
     stride = width + WIDTH
-    pixels = np.zeros(rows * planes * stride, like.dtype)
+    pixels = np.zeros(rows * planes * stride, example.dtype)
     for start in range(0, len(pixels), planes * stride):
         pixels[start : start + width] = 1.0
         pixels[start + width : start + stride] = -1.0
     return pixels
 
 
-@part
+@subroutine
 def _write_pictures(pixels, top, bottom, stride, color, transmittance, depth):
     for row in range(top, bottom):
         left, red, green, blue, far = _planes(pixels, (row - top) * 5 * stride, stride)
@@ -187,9 +185,9 @@ def _write_pictures(pixels, top, bottom, stride, color, transmittance, depth):
             color[row, column, 0], color[row, column, 1], color[row, column, 2] = red[column], green[column], blue[column]
 
 
-@part
+@subroutine
 def _fill_gradients(pixels, top, bottom, stride, color, transmittance, depth, d_color, d_transmittance, d_depth):
-    """What the loss asks of each pixel, and what all its splats and its background together add to the loss."""
+    """The loss's gradient at each pixel, and what all its splats and its background together contribute to the loss."""
     for row in range(top, bottom):
         whole, red, green, blue, far = _planes(pixels, (row - top) * 6 * stride + stride, stride)
         for column in range(color.shape[1]):
@@ -201,81 +199,81 @@ def _fill_gradients(pixels, top, bottom, stride, color, transmittance, depth, d_
             whole[column] = beside + shade + blue[column] * color[row, column, 2]
 
 
-@part
+@subroutine
 def _planes(pixels, start, stride):
     """Where five neighbouring planes of a row begin. Loops over these, a few planes each, are vectorised by the compiler."""
     first, second, third = pointer(pixels, start), pointer(pixels, start + stride), pointer(pixels, start + 2 * stride)
     return first, second, third, pointer(pixels, start + 3 * stride), pointer(pixels, start + 4 * stride)
 
 
-@part
+@subroutine
 def _columns(e, width):
     """First and behind-last column the ellipse can touch; cut off before rounding, as a huge splat would overflow."""
-    middle = e[X] - like(e[X], 0.5)
-    first, last = max(middle - e[HALF_WIDTH], like(e[X], 0.0)), min(middle + e[HALF_WIDTH], like(e[X], width - 1))
+    middle = e[X] - cast_like(e[X], 0.5)
+    first, last = max(middle - e[HALF_WIDTH], cast_like(e[X], 0.0)), min(middle + e[HALF_WIDTH], cast_like(e[X], width - 1))
     return int(ceil(first)), int(floor(last)) + 1
 
 
-@part
+@subroutine
 def _rows(e, column, across, top, bottom):
     """First and behind-last row the ellipse can touch in eight columns; ``across`` is how many it touches in all.
 
     It is lowest at its tip, or where these columns come nearest to the tip; highest at the opposite one.
     """
-    above, below = -e[REACH], e[REACH]
+    above, below = -e[HALF_HEIGHT], e[HALF_HEIGHT]
     if across > WIDTH:
-        left = like(e[X], column + 0.5) - e[X]
-        right = left + like(e[X], WIDTH - 1)
+        left = cast_like(e[X], column + 0.5) - e[X]
+        right = left + cast_like(e[X], WIDTH - 1)
         edge = e[HALF_WIDTH] * e[HALF_WIDTH]
         high, low = min(max(-e[TIP], left), right), min(max(e[TIP], left), right)
         if high != -e[TIP]:
-            above = max(e[SLOPE] * high - sqrt(max(e[TAPER] * (edge - high * high), like(e[X], 0.0))), above)
+            above = max(e[SLOPE] * high - sqrt(max(e[TAPER] * (edge - high * high), cast_like(e[X], 0.0))), above)
         if low != e[TIP]:
-            below = min(e[SLOPE] * low + sqrt(max(e[TAPER] * (edge - low * low), like(e[X], 0.0))), below)
-    middle = e[Y] - like(e[X], 0.5)
-    first, last = max(middle + above, like(e[X], top)), min(middle + below, like(e[X], bottom - 1))
+            below = min(e[SLOPE] * low + sqrt(max(e[TAPER] * (edge - low * low), cast_like(e[X], 0.0))), below)
+    middle = e[Y] - cast_like(e[X], 0.5)
+    first, last = max(middle + above, cast_like(e[X], top)), min(middle + below, cast_like(e[X], bottom - 1))
     return int(ceil(first)), int(floor(last)) + 1
 
 
-@part
+@subroutine
 def _begins_above(e, top):
     """Whether a band above this one has rows of the ellipse too."""
-    return top > 0 and e[Y] - like(e[X], 0.5) - e[REACH] <= top - 1
+    return top > 0 and e[Y] - cast_like(e[X], 0.5) - e[HALF_HEIGHT] <= top - 1
 
 
-@part
-def _count_guests(ellipses, top):
-    """How many ellipses may come down into this band from those above."""
+@subroutine
+def _count_overflow(ellipses, top):
+    """How many ellipses may extend into this band from those above."""
     count = 0
     if top > 0:
         for rank in range(len(ellipses)):
             e = pointer(ellipses, rank * ELLIPSE_SIZE)
-            count += _begins_above(e, top) and e[Y] + e[REACH] >= top
+            count += _begins_above(e, top) and e[Y] + e[HALF_HEIGHT] >= top
     return count
 
 
-@part
+@subroutine
 def _exponent(e, column):
     """Eight columns: dx, and log2 α there as a polynomial of dy, constant term first."""
-    dx, scale = ramp(like(e[X], column + 0.5) - e[X]), like(e[X], -LOG2_E)
-    half = like(e[X], 0.5) * scale
-    return dx, dx * dx * (half * e[XX]) + e[LOG_OPACITY], dx * (scale * e[XY]), fill(half * e[YY])
+    dx, scale = count_from(cast_like(e[X], column + 0.5) - e[X]), cast_like(e[X], -LOG2_E)
+    half = cast_like(e[X], 0.5) * scale
+    return dx, dx * dx * (half * e[XX]) + e[LOG_OPACITY], dx * (scale * e[XY]), broadcast(half * e[YY])
 
 
-@part
+@subroutine
 def _alpha(e, exponent, zero):
     """α, and whether it still follows the splat, that is, was not cut off above."""
-    alpha = lower(exp2(exponent), STRONGEST)
-    return choose((exponent >= LOG2_FAINTEST) & (exponent <= e[LOG_OPACITY]), alpha, zero), exponent <= LOG2_STRONGEST
+    alpha = minimum(exp2(exponent), MAX_ALPHA)
+    return select((exponent >= LOG2_MIN_ALPHA) & (exponent <= e[LOG_OPACITY]), alpha, zero), exponent <= LOG2_MAX_ALPHA
 
 
-@part
+@subroutine
 def _write(rows, number, first_eight, green, blue):
     store(rows, number * GRADIENT_SIZE, first_eight)
     rows[number * GRADIENT_SIZE + GREEN], rows[number * GRADIENT_SIZE + BLUE] = green, blue
 
 
-@part
+@subroutine
 def _add(pixels, here, weight, value):
     store(pixels, here, load(pixels, here) + weight * value)
 
@@ -307,11 +305,11 @@ def carry_frames_back(
         pictures = color[frame], transmittance[frame], depth[frame], d_color[frame], d_transmittance[frame], d_depth[frame]
         blend_back(ellipses[frame][:count], order[frame], 0, color.shape[1], *pictures, d_ellipses)
         given = _of(means, frame), _of(covariances, frame), lenses[frame], visible[frame], d_ellipses
-        wanted = d_means[frame], d_covariances[frame], d_opacities[frame], d_colors[frame], d_lenses[frame, 0]
-        splat_gradients(*given, 0, ellipses.shape[1], 0, count, *wanted)
+        outputs = d_means[frame], d_covariances[frame], d_opacities[frame], d_colors[frame], d_lenses[frame, 0]
+        splat_gradients(*given, 0, ellipses.shape[1], 0, count, *outputs)
 
 
-@part
+@subroutine
 def _of(rows, frame):
     """A frame's row; where there is but one, all frames share it."""
     return rows[min(frame, len(rows) - 1)]

@@ -1,6 +1,6 @@
 """Compiled: the splats of one frame to ellipses in its picture, nearest first, and their gradients back to the splats.
 
-The mathematics is that of ``projection.project``, eight splats at a time and with its derivatives written out: in torch
+The mathematics is that of ``raster_reference.project``, eight splats at a time and with its derivatives written out: in torch
 these many small products would cost more than the blending. Arrays of vectors and matrices come in flattened.
 """
 
@@ -8,32 +8,32 @@ import math
 
 import numpy as np
 
-from akd.render.compiled import kernel, part
-from akd.render.raster_reference import BLUR, FAINTEST, MARGIN
-from akd.render.simd import WIDTH, choose, fill, gather, higher, load, log, lower, scatter, sqrt, store, total
+from akd.render.compiled import kernel, subroutine
+from akd.render.raster_reference import BLUR, JACOBIAN_MARGIN, MIN_ALPHA
+from akd.render.simd import WIDTH, broadcast, gather, horizontal_sum, load, log, maximum, minimum, scatter, select, sqrt, store
 
 # Columns of an ellipse. The first ten have gradients; the last five tell which pixels it can reach.
 X, Y, XX, XY, YY, OPACITY, DEPTH, RED, GREEN, BLUE = range(10)
-LOG_OPACITY, SLOPE, TAPER, TIP, HALF_WIDTH, REACH = range(10, 16)
+LOG_OPACITY, SLOPE, TAPER, TIP, HALF_WIDTH, HALF_HEIGHT = range(10, 16)
 ELLIPSE_SIZE = 16  # an ellipse of float32 is one cache line
 GRADIENT_SIZE = 10
 # Entries of a lens: the rows of the pose (3 × 4) first. The first sixteen have gradients.
 FX, FY, CX, CY, WIDE, HIGH, NEAR, FAR = range(12, 20)
 LENS_SIZE, LENS_GRADIENT_SIZE = 20, 16
-DIGIT = 11  # bits sorted in one pass
-LOG2_E, LOG_FAINTEST = 1.4426950408889634, math.log(FAINTEST)
+RADIX_BITS = 11  # bits sorted in one pass
+LOG2_E, LOG_MIN_ALPHA = 1.4426950408889634, math.log(MIN_ALPHA)
 
 
 @kernel
 def project_splats(means, covariances, opacities, lens, first, last, start, flat, visible):
     """The splats ``first`` to ``last`` that can touch the picture: their ellipses, from row ``start`` on in ``flat``, and
-    who they are, in ``visible``; returns how many. Colours are left out."""
+    their indices, in ``visible``; returns how many. Colours are left out."""
     candidates, count = _in_front(means, opacities, lens, first, last)
     block, row = np.empty(WIDTH * ELLIPSE_SIZE, means.dtype), start
     for k in range(0, count, WIDTH):
         _project(means, covariances, opacities, candidates, k, lens, block)
         for lane in range(min(WIDTH, count - k)):
-            if block[lane * ELLIPSE_SIZE + REACH] >= 0:
+            if block[lane * ELLIPSE_SIZE + HALF_HEIGHT] >= 0:
                 _copy_ellipse(block, lane, flat, row)
                 visible[row] = candidates[k + lane]
                 row += 1
@@ -108,36 +108,36 @@ def splat_gradients(
         for channel in range(3):
             scatter(d_colors, visible, k, 3, channel, _gradient(gradients, k, RED + channel))
     for i in range(LENS_GRADIENT_SIZE):
-        d_lens[i] = total(load(sums, i * WIDTH))
+        d_lens[i] = horizontal_sum(load(sums, i * WIDTH))
 
 
-@part
+@subroutine
 def _bands_reached(ellipses, rank, rows, bands):
     """First and last; cut off before rounding, as a huge splat would overflow."""
-    y, reach, zero = ellipses[rank, Y], ellipses[rank, REACH], ellipses.dtype.type(0.0)
+    y, reach, zero = ellipses[rank, Y], ellipses[rank, HALF_HEIGHT], ellipses.dtype.type(0.0)
     return int(max(y - reach, zero)) // rows, int(min(y + reach, ellipses.dtype.type(rows * bands - 1))) // rows
 
 
-@part
+@subroutine
 def _copy_ellipse(source, row, target, place):
     for half in range(0, ELLIPSE_SIZE, WIDTH):
         store(target, place * ELLIPSE_SIZE + half, load(source, row * ELLIPSE_SIZE + half))
 
 
-@part
+@subroutine
 def _in_front(means, opacities, lens, first, last):
     """Splats between the near and far plane that are not too faint; filled up to whole lanes with the first splat."""
     chosen = np.zeros(last - first + WIDTH, np.int32)
     count = 0
     for i in range(first, last):
         z = lens[8] * means[3 * i] + lens[9] * means[3 * i + 1] + lens[10] * means[3 * i + 2] + lens[11]
-        if z >= lens[NEAR] and z <= lens[FAR] and opacities[i] >= FAINTEST:
+        if z >= lens[NEAR] and z <= lens[FAR] and opacities[i] >= MIN_ALPHA:
             chosen[count] = i
             count += 1
     return chosen, count
 
 
-@part
+@subroutine
 def _in_camera(means, index, k, lens):
     """Centres in camera axes."""
     mx, my, mz = gather(means, index, k, 3, 0), gather(means, index, k, 3, 1), gather(means, index, k, 3, 2)
@@ -147,7 +147,7 @@ def _in_camera(means, index, k, lens):
     return x, y, z
 
 
-@part
+@subroutine
 def _symmetric(covariances, index, k):
     """The six different entries of the covariances: xx, xy, xz, yy, yz, zz."""
     xy = (gather(covariances, index, k, 9, 1) + gather(covariances, index, k, 9, 3)) * 0.5
@@ -157,7 +157,7 @@ def _symmetric(covariances, index, k):
     return xx, xy, xz, yy, yz, zz
 
 
-@part
+@subroutine
 def _times(s, v):
     """A symmetric matrix times a vector."""
     xx, xy, xz, yy, yz, zz = s
@@ -165,19 +165,19 @@ def _times(s, v):
     return xx * x + xy * y + xz * z, xy * x + yy * y + yz * z, xz * x + yz * y + zz * z
 
 
-@part
+@subroutine
 def _dot(a, b):
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@part
+@subroutine
 def _held(slope, focal, middle, size):
     """The slope, or the rim of the widened field of view if the splat is outside it."""
-    margin = size * 0.5 * MARGIN
-    return lower(higher(slope, -(middle + margin) / focal), (size - middle + margin) / focal)
+    margin = size * 0.5 * JACOBIAN_MARGIN
+    return minimum(maximum(slope, -(middle + margin) / focal), (size - middle + margin) / focal)
 
 
-@part
+@subroutine
 def _picture_row(scale, held, lens, row):
     """One row of J R: how the picture coordinate changes with the three stage coordinates."""
     return (
@@ -187,7 +187,7 @@ def _picture_row(scale, held, lens, row):
     )
 
 
-@part
+@subroutine
 def _project(means, covariances, opacities, index, k, lens, ellipses):
     """Splats k … k + 7 of the index to eight ellipses; REACH is negative for the invisible."""
     x, y, z = _in_camera(means, index, k, lens)
@@ -202,12 +202,12 @@ def _project(means, covariances, opacities, index, k, lens, ellipses):
     opacity = gather(opacities, index, k, 1, 0)
     # α ≥ 1/255 where 2σ ≤ cut; a little more, because every pixel is tested again exactly.
     log_opacity = log(opacity)
-    cut = (log_opacity - LOG_FAINTEST) * 2.002 + 0.001
+    cut = (log_opacity - LOG_MIN_ALPHA) * 2.002 + 0.001
     reach_x, reach_y = sqrt(cut * xx), sqrt(cut * yy)
     across = (px + reach_x >= 0.0) & (px - reach_x <= lens[WIDE])
     down = (py + reach_y >= 0.0) & (py - reach_y <= lens[HIGH])
     visible = across & down & (determinant > 0.0)
-    reach = choose(visible, reach_y, fill(lens.dtype.type(-1.0)))
+    reach = select(visible, reach_y, broadcast(lens.dtype.type(-1.0)))
     # dx beside its centre the ellipse covers SLOPE·dx ± h with h² = TAPER·(HALF_WIDTH² − dx²); it reaches lowest at dx = TIP.
     slope, taper, tip = xy / xx, determinant / (xx * xx), cut * xy / reach_y
     conic = yy / determinant, -xy / determinant, xx / determinant
@@ -219,7 +219,7 @@ def _project(means, covariances, opacities, index, k, lens, ellipses):
         scatter(ellipses, None, 0, ELLIPSE_SIZE, LOG_OPACITY + column, shape[column])
 
 
-@part
+@subroutine
 def _project_back(means, covariances, index, k, lens, gradients, d_means, d_covariances, sums):
     """The derivative of ``_project`` transposed, for eight splats: gradients of centre and covariance, and of the lens."""
     x, y, z = _in_camera(means, index, k, lens)
@@ -242,11 +242,11 @@ def _project_back(means, covariances, index, k, lens, gradients, d_means, d_cova
     d_held_y = -scale_y * (d_v0 * lens[8] + d_v1 * lens[9] + d_v2 * lens[10])
 
     # A held slope does not follow the splat any more but the rim, which depends on the lens.
-    zero = fill(lens.dtype.type(0.0))
+    zero = broadcast(lens.dtype.type(0.0))
     free_x, free_y = (slope_x >= held_x) & (slope_x <= held_x), (slope_y >= held_y) & (slope_y <= held_y)
     d_px, d_py = _gradient(gradients, k, X), _gradient(gradients, k, Y)
-    d_slope_x, d_slope_y = d_px * lens[FX] + choose(free_x, d_held_x, zero), d_py * lens[FY] + choose(free_y, d_held_y, zero)
-    d_rim_x, d_rim_y = choose(free_x, zero, d_held_x) / lens[FX], choose(free_y, zero, d_held_y) / lens[FY]
+    d_slope_x, d_slope_y = d_px * lens[FX] + select(free_x, d_held_x, zero), d_py * lens[FY] + select(free_y, d_held_y, zero)
+    d_rim_x, d_rim_y = select(free_x, zero, d_held_x) / lens[FX], select(free_y, zero, d_held_y) / lens[FY]
 
     d_x, d_y = d_slope_x / z, d_slope_y / z
     d_z = _gradient(gradients, k, DEPTH) - d_x * slope_x - d_y * slope_y - (d_scale_x * scale_x + d_scale_y * scale_y) / z
@@ -268,12 +268,12 @@ def _project_back(means, covariances, index, k, lens, gradients, d_means, d_cova
     _accumulate(sums, CY, d_py - d_rim_y)
 
 
-@part
+@subroutine
 def _gradient(gradients, k, column):
     return gather(gradients, None, k, GRADIENT_SIZE, column)
 
 
-@part
+@subroutine
 def _inverse_back(xx, xy, yy, g_a, g_b, g_c):
     """Gradient of a symmetric 2 × 2 matrix from that of its inverse Q: −Q G Q; the middle one is per entry, not per pair."""
     determinant = xx * yy - xy * xy
@@ -282,7 +282,7 @@ def _inverse_back(xx, xy, yy, g_a, g_b, g_c):
     return -(p * a + q * b), -(p * b + q * c), -(r * b + t * c)
 
 
-@part
+@subroutine
 def _covariance_back(u, v, g_xx, g_xy, g_yy, index, k, d_covariances):
     """(J R)ᵀ G (J R), all nine entries."""
     for i in range(3):
@@ -291,7 +291,7 @@ def _covariance_back(u, v, g_xx, g_xy, g_yy, index, k, d_covariances):
             scatter(d_covariances, index, k, 9, 3 * i + j, along_u * u[j] + along_v * v[j])
 
 
-@part
+@subroutine
 def _row_back(g_same, s_same, g_cross, s_cross):
     """Gradient of one row of J R: 2 (G J R Σ)."""
     return (
@@ -301,20 +301,20 @@ def _row_back(g_same, s_same, g_cross, s_cross):
     )
 
 
-@part
-def _accumulate(sums, entry, lanes):
-    store(sums, entry * WIDTH, load(sums, entry * WIDTH) + lanes)
+@subroutine
+def _accumulate(sums, entry, vector):
+    store(sums, entry * WIDTH, load(sums, entry * WIDTH) + vector)
 
 
-@part
+@subroutine
 def _ranks(keys):
     """Positions of the keys from smallest to largest, equal ones in their order: a radix sort."""
     ranks, other = np.empty(len(keys), np.int32), np.empty(len(keys), np.int32)
     for i in range(len(keys)):
         ranks[i] = i
-    digits = 1 << DIGIT
+    digits = 1 << RADIX_BITS
     mask = keys.dtype.type(digits - 1)
-    for shift in range(0, keys.itemsize * 8, DIGIT):
+    for shift in range(0, keys.itemsize * 8, RADIX_BITS):
         starts = np.zeros(digits + 1, np.int64)
         for key in keys:
             starts[((key >> keys.dtype.type(shift)) & mask) + 1] += 1

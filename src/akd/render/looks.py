@@ -1,4 +1,4 @@
-"""What colours a character is filmed in.
+"""The colours a character is filmed in.
 
 *natural*: the asset's own. *marker*: a neutral body and every limb in a colour of its own, so that a gait can be read
 in a picture of 64 pixels, and a small video model need not know what a wolf's fur looks like to know how a wolf walks.

@@ -1,4 +1,4 @@
-"""The picture for people: the mesh itself, ray cast with light and shadow, on the same ground the films have.
+"""Previews: the mesh itself, ray cast with light and shadow, on the same ground that films have.
 
 A key light with a soft shadow, a sky, and light thrown back by the ground: enough to judge weight, contact and form.
 Nothing here is differentiable; the films that priors see are made of splats (``film``).
@@ -24,15 +24,17 @@ from akd.rig import Rig
 from akd.skeleton import forward_kinematics
 from akd.splats import skin_points
 
-KEY = np.array([0.25, 0.85, 0.45]) / np.linalg.norm([0.25, 0.85, 0.45])
-"""Towards the key light: high, a little in front, on the side the camera is on."""
-LAMPS = KEY + 0.06 * np.array([[0, 0, 0], [1, 0, 0], [-1, 0, 0], [0, 0, 1], [0, 0, -1], [0.7, 0, 0.7], [-0.7, 0, -0.7]])
+KEY_DIRECTION = np.array([0.25, 0.85, 0.45]) / np.linalg.norm([0.25, 0.85, 0.45])
+"""Towards the key light: high, a little in front, on the camera's side."""
+LAMP_DIRECTIONS = KEY_DIRECTION + 0.06 * np.array(
+    [[0, 0, 0], [1, 0, 0], [-1, 0, 0], [0, 0, 1], [0, 0, -1], [0.7, 0, 0.7], [-0.7, 0, -0.7]]
+)
 """The key light is a disc: one direction for each of a few points on it."""
-KEY_LIGHT, SKY_LIGHT, BOUNCE = 0.62, 0.50, 0.24
+KEY_LIGHT, SKY_LIGHT, BOUNCE_LIGHT = 0.62, 0.50, 0.24
 """Brightness of a surface that faces the key light, the sky, the ground."""
 GROUND_SHADOW = 0.42
 """Share of light the ground loses in full shadow."""
-LIFT = 4e-3
+RAY_OFFSET = 4e-3
 """Shadow rays start this far above the surface [ℓ], so that a triangle does not shade itself."""
 
 
@@ -57,7 +59,7 @@ class PreviewSettings:
 
 
 def preview(rig: Rig, motion: Motion, path: Path | str, settings: PreviewSettings | None = None) -> Path:
-    """Film a motion for people and write it as mp4 or GIF."""
+    """Render a preview of a motion and write it as mp4 or GIF."""
     return write_video(path, preview_frames(rig, motion, settings), motion.fps)
 
 
@@ -114,26 +116,28 @@ def _shader(mesh: Mesh, vertices: Float[np.ndarray, "vertex 3"], scene: RayScene
         normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-9)
         # Thin walls are seen from behind, too: what counts is the side that faces the camera.
         normal *= -np.sign((normal * directions[hits.ray]).sum(1, keepdims=True))
-        place = interpolate(mesh, hits.points, vertices) + LIFT * normal
-        key = np.clip(normal @ KEY, 0, None)
+        place = interpolate(mesh, hits.points, vertices) + RAY_OFFSET * normal
+        key = np.clip(normal @ KEY_DIRECTION, 0, None)
         facing = np.flatnonzero(key > 0)
-        key[facing[scene.blocked(place[facing], np.broadcast_to(KEY, (len(facing), 3)))]] = 0
+        key[facing[scene.blocked(place[facing], np.broadcast_to(KEY_DIRECTION, (len(facing), 3)))]] = 0
         sky, bounce = 0.5 + 0.5 * normal[:, 1], 0.5 - 0.5 * normal[:, 1]
-        return base_colors(mesh, hits.points) * (KEY_LIGHT * key + SKY_LIGHT * sky + BOUNCE * bounce)[:, None]
+        return base_colors(mesh, hits.points) * (KEY_LIGHT * key + SKY_LIGHT * sky + BOUNCE_LIGHT * bounce)[:, None]
 
     return shade
 
 
 def _ground_light(scene: RayScene, vertices: Float[np.ndarray, "vertex 3"]) -> Light:
     """How much of the key light's disc each ground point sees."""
-    ends = np.concatenate([vertices[:, [0, 2]] - vertices[:, 1:2] * lamp[[0, 2]] / lamp[1] for lamp in LAMPS])
+    ends = np.concatenate([vertices[:, [0, 2]] - vertices[:, 1:2] * lamp[[0, 2]] / lamp[1] for lamp in LAMP_DIRECTIONS])
     low, high = ends.min(0), ends.max(0)
 
     def light(point):
         flat = point.reshape(-1, 2).double().numpy()
         near = np.flatnonzero(((flat > low) & (flat < high)).all(1))
-        start = np.stack((flat[near, 0], np.full(len(near), LIFT), flat[near, 1]), 1)
-        dark = sum(scene.blocked(start, np.broadcast_to(lamp, start.shape)).astype(float) for lamp in LAMPS) / len(LAMPS)
+        start = np.stack((flat[near, 0], np.full(len(near), RAY_OFFSET), flat[near, 1]), 1)
+        dark = sum(scene.blocked(start, np.broadcast_to(lamp, start.shape)).astype(float) for lamp in LAMP_DIRECTIONS) / len(
+            LAMP_DIRECTIONS
+        )
         out = np.ones(len(flat))
         out[near] -= GROUND_SHADOW * dark
         return torch.from_numpy(out).to(point).reshape(point.shape[:-1])

@@ -16,7 +16,7 @@ from torch.autograd.function import once_differentiable
 
 from akd.errors import AkdError
 from akd.render.camera import Camera
-from akd.render.compiled import run_tasks, shares
+from akd.render.compiled import run_tasks, split_range
 from akd.render.kernel_blend import blend, blend_back, carry_frames_back, draw_frames
 from akd.render.kernel_ellipses import (
     ELLIPSE_SIZE,
@@ -39,11 +39,11 @@ Banded = tuple[np.ndarray, np.ndarray, np.ndarray]
 """The ellipses of each band, as ``cut_into_bands`` gives them."""
 TASKS_PER_THREAD = 4
 """More than one, so that a thread with little to draw helps the others."""
-SMALLEST_BAND = 16
+MIN_BAND_ROWS = 16
 """Rows; below this what every band must do would outweigh the drawing."""
-LARGEST_BAND = 1 << 16
+MAX_BAND_PIXELS = 1 << 16
 """Pixels; more of them would not stay in a core's own cache."""
-SMALLEST_CHUNK = 2048
+MIN_CHUNK_SPLATS = 2048
 """Splats."""
 
 
@@ -68,7 +68,7 @@ def rasterize_cpu(
 class _Rasterize(torch.autograd.Function):
     """The kernels and their derivatives as one differentiable operation.
 
-    Torch's own parallel operations are avoided in here, also for filling with zeros (see ``tasks``).
+    Torch's own parallel operations are avoided in here, also for filling with zeros (see ``compiled``).
     """
 
     @staticmethod
@@ -106,12 +106,12 @@ class _Rasterize(torch.autograd.Function):
             run_tasks(threads, project, chunks)
             starts = np.array([chunk.start for chunk in chunks])
             count = rank_ellipses(flat, starts, found[frame], *_sorting_space(splats, dtype), ordered)
-            run_tasks(threads, arrange, shares(count, len(chunks)))
+            run_tasks(threads, arrange, split_range(count, len(chunks)))
             banded[frame] = cut_into_bands(sorted_out[:count], ordered, bands[0].bottom, len(bands))
             run_tasks(threads, draw, bands)
 
         if _is_whole(chunks, bands):
-            run_tasks(threads, draw_whole, shares(frames, threads * TASKS_PER_THREAD))
+            run_tasks(threads, draw_whole, split_range(frames, threads * TASKS_PER_THREAD))
         else:
             run_tasks(threads, draw_in_parts, range(frames))
         ctx.save_for_backward(*inputs, ellipses, order, visible, *layers)
@@ -136,11 +136,11 @@ class _Rasterize(torch.autograd.Function):
         def carry_back_in_parts(frame: int) -> None:
             _, ordered, present = (array[frame] for array in made)
             d_ellipses = np.zeros((len(present), GRADIENT_SIZE), d_lenses.dtype)
-            elsewhere = [(ordered[:0], d_ellipses[:0])] * len(bands)
+            overflow = [(ordered[:0], d_ellipses[:0])] * len(bands)
 
             def draw_back(band: Band) -> None:
                 place, here = (band.top, band.bottom), (picture[frame] for picture in pictures)
-                elsewhere[band.number] = blend_back(*band.of(ctx.banded[frame]), *place, *here, d_ellipses.reshape(-1))
+                overflow[band.number] = blend_back(*band.of(ctx.banded[frame]), *place, *here, d_ellipses.reshape(-1))
 
             def carry_back(chunk: Chunk) -> None:
                 given = _of(means, frame), _of(covariances, frame), lenses[frame], present, d_ellipses.reshape(-1)
@@ -148,12 +148,12 @@ class _Rasterize(torch.autograd.Function):
                 splat_gradients(*given, *place, *(rows[frame] for rows in outputs), d_lenses[frame, chunk.number])
 
             run_tasks(threads, draw_back, bands)
-            for hosts, guests in elsewhere:
-                d_ellipses[hosts] += guests.reshape(-1, GRADIENT_SIZE)
+            for overflow_rows, overflow_values in overflow:
+                d_ellipses[overflow_rows] += overflow_values.reshape(-1, GRADIENT_SIZE)
             run_tasks(threads, carry_back, chunks)
 
         if _is_whole(chunks, bands):
-            run_tasks(threads, carry_whole_back, shares(frames, threads * TASKS_PER_THREAD))
+            run_tasks(threads, carry_whole_back, split_range(frames, threads * TASKS_PER_THREAD))
         else:
             run_tasks(threads, carry_back_in_parts, range(frames))
         pairs = zip(gradients, inputs[:-1], strict=True)
@@ -188,13 +188,13 @@ class Band(NamedTuple):
 
 
 def _chunks(threads: int, frames: int, splats: int) -> list[Chunk]:
-    parts = shares(splats, min(_parts(threads, frames), splats // SMALLEST_CHUNK))
+    parts = split_range(splats, min(_parts(threads, frames), splats // MIN_CHUNK_SPLATS))
     return [Chunk(i, share.start, share.stop, share.start + i * WIDTH) for i, share in enumerate(parts)]
 
 
 def _bands(threads: int, frames: int, height: int, width: int) -> list[Band]:
-    wanted = max(_parts(threads, frames), -(-height * width // LARGEST_BAND))
-    parts = shares(height, min(wanted, height // SMALLEST_BAND))
+    band_count = max(_parts(threads, frames), -(-height * width // MAX_BAND_PIXELS))
+    parts = split_range(height, min(band_count, height // MIN_BAND_ROWS))
     return [Band(i, share.start, share.stop) for i, share in enumerate(parts)]
 
 

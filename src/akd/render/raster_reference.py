@@ -1,6 +1,6 @@
-"""Gaussians in space to Gaussians in the picture, as gsplat projects them (Zwicker et al., EWA splatting).
+"""The reference rasteriser in plain torch: slow, exact, and the oracle of the fast ones.
 
-The rasteriser in plain torch: slow, exact, and the oracle of the fast ones.
+Gaussians are projected as gsplat does (EWA splatting, Zwicker et al.) and blended exactly, pixel by pixel.
 
 Front to back, α_i = min(0.999, opacity · exp(−σ)) and w_i = α_i Π_{j<i} (1 − α_j). Two rules make it finite work:
 α below 1/255 counts as nothing, and a pixel is finished before the splat that would leave less than 1/10000 of it.
@@ -17,8 +17,17 @@ from akd.render.camera import Camera
 
 BLUR = 0.3
 """Added to both picture variances [px²], so that no splat is thinner than a pixel."""
-MARGIN = 0.3
+JACOBIAN_MARGIN = 0.3
 """How far outside the field of view, in half pictures, the Jacobian is still taken at the splat itself."""
+MIN_ALPHA = 1 / 255
+"""α below this is not blended."""
+MAX_ALPHA = 0.999
+"""α above this is cut, so that something always shines through and gradients stay finite."""
+MIN_TRANSMITTANCE = 1e-4
+"""A pixel ends before its transmittance would fall to this."""
+PAIRS_AT_ONCE = 1 << 22
+"""Splat–pixel pairs held in memory together; pictures are cut into bands of rows to keep to it."""
+Layers = tuple[Float[Tensor, "frame height width 3"], Float[Tensor, "frame height width"], Float[Tensor, "frame height width"]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,21 +70,10 @@ def project(
 def _jacobian(slope: Tensor, z: Tensor, focal: Tensor, middle: Tensor, camera: Camera) -> Tensor:
     """Of the perspective map. Far outside the picture the linearisation is useless, so the slope is held at its rim."""
     size = slope.new_tensor((camera.width, camera.height))
-    margin = MARGIN * 0.5 * size / focal
+    margin = JACOBIAN_MARGIN * 0.5 * size / focal
     held = torch.clamp(slope, -(middle / focal + margin), (size - middle) / focal + margin)
     (fx, fy), (sx, sy), zero = (focal / z[..., None]).unbind(-1), held.unbind(-1), torch.zeros_like(z)
     return torch.stack((torch.stack((fx, zero, -fx * sx), -1), torch.stack((zero, fy, -fy * sy), -1)), -2)
-
-
-FAINTEST = 1 / 255
-"""α below this is not blended."""
-STRONGEST = 0.999
-"""α above this is cut, so that something always shines through and gradients stay finite."""
-FINISHED = 1e-4
-"""A pixel ends before its transmittance would fall to this."""
-PAIRS_AT_ONCE = 1 << 22
-"""Splat–pixel pairs held in memory together; pictures are cut into bands of rows to keep to it."""
-Layers = tuple[Float[Tensor, "frame height width 3"], Float[Tensor, "frame height width"], Float[Tensor, "frame height width"]]
 
 
 def rasterize_reference(
@@ -95,7 +93,7 @@ def rasterize_reference(
 def _frame(flat: Projected, opacities: Tensor, colors: Tensor, frame: int, camera: Camera) -> tuple[Tensor, Tensor]:
     """One picture: colour with depth as the fourth channel, and transmittance."""
     order = torch.argsort(flat.depths[frame], stable=True)
-    order = order[opacities[order] >= FAINTEST]
+    order = order[opacities[order] >= MIN_ALPHA]
     values = torch.cat((colors, flat.depths[frame][:, None]), -1)[order]
     splats = flat.means[frame][order], flat.conics[frame][order], opacities[order], values
     rows = max(1, PAIRS_AT_ONCE // (max(len(order), 1) * camera.width))
@@ -115,9 +113,9 @@ def _blend(
     """Splats, already in depth order, over pixels."""
     dx, dy = (pixels[:, None] - means).unbind(-1)
     sigma = 0.5 * (conics[:, 0] * dx * dx + conics[:, 2] * dy * dy) + conics[:, 1] * dx * dy
-    alpha = torch.clamp(opacities * torch.exp(-sigma), max=STRONGEST)
-    alpha = torch.where((alpha >= FAINTEST) & (sigma >= 0), alpha, 0.0)
-    unfinished = torch.cumprod(1 - alpha.detach(), 1) > FINISHED
+    alpha = torch.clamp(opacities * torch.exp(-sigma), max=MAX_ALPHA)
+    alpha = torch.where((alpha >= MIN_ALPHA) & (sigma >= 0), alpha, 0.0)
+    unfinished = torch.cumprod(1 - alpha.detach(), 1) > MIN_TRANSMITTANCE
     alpha = torch.where(unfinished, alpha, 0.0)
     through = torch.cat((alpha.new_ones(len(pixels), 1), torch.cumprod(1 - alpha, 1)), 1)
     return (alpha * through[:, :-1]) @ values, through[:, -1]

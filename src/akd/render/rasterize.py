@@ -1,4 +1,4 @@
-"""The one door to the rasteriser: Gaussians and cameras in, pictures out, differentiable in everything."""
+"""The interface of the rasteriser: from Gaussians and cameras to pictures, differentiable in everything."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,18 +12,18 @@ from torch import Tensor
 
 from akd.errors import AkdError
 from akd.render.camera import Camera
-from akd.render.compiled import run_tasks, shares
+from akd.render.compiled import run_tasks, split_range
 from akd.render.raster_reference import rasterize_reference
 from akd.splats import Splats, color_from_direction
 
 Backend = Literal["auto", "reference", "cpu", "gsplat"]
-LARGE = 1 << 16
-"""Numbers; looking at fewer is not worth another thread."""
+MIN_PARALLEL_SIZE = 1 << 16
+"""Tensors with fewer numbers are checked on one thread."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rendered:
-    """What the cameras see."""
+    """Pictures of all cameras."""
 
     image: Float[Tensor, "frame height width 3"]
     """Colour, over the background if one was given and over black if not."""
@@ -81,7 +81,7 @@ def rasterize_splats(
 
 
 def _implementation(backend: Backend, means: Tensor):
-    """The function behind a backend's name; each is imported only when asked for."""
+    """The function behind a backend's name; each is imported only when used."""
     if backend == "auto":
         backend = _automatic(means)
     if backend == "cpu":
@@ -109,16 +109,16 @@ def _check_shapes(
     means: Tensor, covariances: Tensor, opacities: Tensor, colors: Tensor, camera: Camera, background: Tensor | None
 ) -> None:
     frames, splats = camera.frame_count, means.shape[-2] if means.ndim == 3 else -1
-    wanted = {
+    expected = {
         "means": (means, (splats, 3)), "covariances": (covariances, (splats, 3, 3)),
         "opacities": (opacities, (splats,)), "colors": (colors, (splats, 3)),
     }  # fmt: skip
     if frames == 0:
         raise AkdError("there are no cameras; give one for each frame")
-    for name, (tensor, shape) in wanted.items():
+    for name, (tensor, shape) in expected.items():
         if tensor.dtype != means.dtype or tensor.device != means.device:
-            found, expected = (f"{t.dtype} on {t.device}" for t in (tensor, means))
-            raise AkdError(f"{name} are {found} but means are {expected}; make them alike")
+            found, required = (f"{t.dtype} on {t.device}" for t in (tensor, means))
+            raise AkdError(f"{name} are {found} but means are {required}; make them alike")
         if tensor.shape[1:] != shape or tensor.shape[0] not in (1, frames):
             raise AkdError(
                 f"{name} have shape {tuple(tensor.shape)}, but {frames} cameras and {max(splats, 0)} splats need "
@@ -138,9 +138,9 @@ def _check_values(
     }  # fmt: skip
     for name, tensor in named.items():
         # The sum is not finite if any entry is not, and costs one cheap pass; only then look closer.
-        if tensor is not None and not isfinite(sum(_seen(tensor, _total))) and not bool(tensor.isfinite().all()):
+        if tensor is not None and not isfinite(sum(_reduce_parts(tensor, _total))) and not bool(tensor.isfinite().all()):
             raise AkdError(f"the {name} contain NaN or infinity; stop where they first appear")
-    if covariances.numel() and min(_seen(covariances, _smallest_variance)) < 0:
+    if covariances.numel() and min(_reduce_parts(covariances, _smallest_variance)) < 0:
         raise AkdError("a covariance has a negative variance on its diagonal; build it as R S² Rᵀ with positive scales")
 
 
@@ -152,14 +152,14 @@ def _smallest_variance(part: Tensor | np.ndarray) -> float:
     return min(float(part[..., i, i].min()) for i in range(3))
 
 
-def _seen(tensor: Tensor, look: Callable[[Tensor | np.ndarray], float]) -> list[float]:
-    """What a look at each part of a tensor finds; in main memory by numpy on our own threads, not by torch on its own."""
+def _reduce_parts(tensor: Tensor, reduce: Callable[[Tensor | np.ndarray], float]) -> list[float]:
+    """A reduction of each part of a tensor; in main memory by numpy on the kernels' thread pool, not on torch's."""
     if tensor.device.type != "cpu":
-        return [look(tensor.detach())]
+        return [reduce(tensor.detach())]
     rows = tensor.detach().numpy()
     rows = rows[0] if len(rows) == 1 else rows
-    threads = torch.get_num_threads() if tensor.numel() > LARGE else 1
-    parts = [rows[share.start : share.stop] for share in shares(len(rows), threads)]
+    threads = torch.get_num_threads() if tensor.numel() > MIN_PARALLEL_SIZE else 1
+    parts = [rows[share.start : share.stop] for share in split_range(len(rows), threads)]
     found: list[float] = []
-    run_tasks(threads, lambda part: found.append(look(part)), parts)
+    run_tasks(threads, lambda part: found.append(reduce(part)), parts)
     return found

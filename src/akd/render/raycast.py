@@ -1,6 +1,6 @@
-"""What a mesh looks like at a point of its surface: position, normal, colour.
+"""Ray casting: first hits on a mesh, what its surface looks like there, and pictures made of both.
 
-Pictures of a mesh by ray casting (embree): what splats are compared with, and the preview for people.
+The pictures are what splats are fitted to and compared with, and the previews.
 """
 
 from collections.abc import Callable
@@ -15,8 +15,10 @@ from akd.errors import AkdError
 from akd.mesh import Mesh, vertex_normals
 from akd.render.camera import Camera
 
-SKY = np.array([0.3, 0.9, 0.3]) / np.linalg.norm([0.3, 0.9, 0.3])
+SKY_DIRECTION = np.array([0.3, 0.9, 0.3]) / np.linalg.norm([0.3, 0.9, 0.3])
 """Where the soft light comes from: above, a little from the front and the right."""
+BORDER_PIXELS = 2
+"""Pixels around the mesh's bounding rectangle that are still searched."""
 
 
 class SurfacePoints(NamedTuple):
@@ -65,17 +67,13 @@ def texture_lookup(texture: np.ndarray, uv: Float[np.ndarray, "point 2"]) -> Flo
 
 def soft_light(normals: Float[np.ndarray, "point 3"], strength: float) -> Float[np.ndarray, "point 1"]:
     """How bright a matt surface is under an overcast sky: 1 towards ``SKY``, ``1 − strength`` away from it."""
-    return 1 - strength * (0.5 - 0.5 * (normals @ SKY))[:, None]
+    return 1 - strength * (0.5 - 0.5 * (normals @ SKY_DIRECTION))[:, None]
 
 
 def lit_colors(mesh: Mesh, points: SurfacePoints, shade: float) -> Float[np.ndarray, "point 3"]:
     """Base colour under a soft sky. It depends on the surface only, not on the camera, so splats can carry it as their colour."""
     light = soft_light(vertex_normals(mesh.vertices, mesh.faces), shade)
     return base_colors(mesh, points) * interpolate(mesh, points, light)
-
-
-BORDER = 2
-"""Pixels around the mesh's bounding rectangle that are still searched."""
 
 
 class Hits(NamedTuple):
@@ -159,8 +157,8 @@ def _rectangle(vertices: np.ndarray, camera: Camera, frame: int) -> tuple[int, i
     if (seen[:, 2] < 1e-3).any():
         return 0, camera.height, 0, camera.width
     pixels = (seen @ k.T)[:, :2] / seen[:, 2:]
-    low = np.floor(pixels.min(0)).astype(int) - BORDER
-    high = np.ceil(pixels.max(0)).astype(int) + BORDER
+    low = np.floor(pixels.min(0)).astype(int) - BORDER_PIXELS
+    high = np.ceil(pixels.max(0)).astype(int) + BORDER_PIXELS
     (left, top), (right, bottom) = low.clip(0), np.minimum(high, (camera.width, camera.height))
     return int(top), int(bottom), int(left), int(right)
 

@@ -1,4 +1,4 @@
-"""Contact sheets: meshes side by side, a rig in the colours of its weights with its bones, poses one by one."""
+"""Contact sheets: meshes side by side, rigs in the colours of their weights with bones, and poses."""
 
 import colorsys
 from dataclasses import replace
@@ -19,7 +19,11 @@ from akd.rig import Rig
 from akd.skeleton import Pose
 
 PAPER = np.array([0.93, 0.92, 0.90])
-SUN = np.array([0.45, 0.8, 0.4]) / np.linalg.norm([0.45, 0.8, 0.4])
+SUN_DIRECTION = np.array([0.45, 0.8, 0.4]) / np.linalg.norm([0.45, 0.8, 0.4])
+VIEWS = ((10.0, 8.0), (80.0, 8.0), (45.0, 60.0))
+"""Turn towards the face and lift of the camera [degrees]: from the side, from the front, from above."""
+POSE_INTERVAL = 1.0
+"""Poses on a sheet are a second apart, so that the camera does not smooth its path over them [s]."""
 
 
 def picture(mesh: Mesh, size: int = 256, turn: float = 45.0, lift: float = 14.0) -> UInt8[np.ndarray, "size size 3"]:
@@ -30,12 +34,12 @@ def picture(mesh: Mesh, size: int = 256, turn: float = 45.0, lift: float = 14.0)
     large = 2 * size
     view = _view(turn, lift)
     seen = mesh.vertices @ view.T
-    shadow = mesh.vertices - mesh.vertices[:, 1:2] * SUN / SUN[1]
+    shadow = mesh.vertices - mesh.vertices[:, 1:2] * SUN_DIRECTION / SUN_DIRECTION[1]
     scale = 0.9 * large / max(np.ptp(seen[:, 0]), np.ptp(seen[:, 1]))
     centre = (seen.max(0) + seen.min(0)) / 2
     image = np.broadcast_to(PAPER, (large, large, 3)).copy()
     for points, colors in ((shadow @ view.T, np.broadcast_to(PAPER * 0.82, seen.shape)), (seen, _shaded(mesh))):
-        _fill(image, np.full((large, large), -np.inf), (points - centre) * scale + large / 2, mesh.faces, colors.copy())
+        _draw_triangles(image, np.full((large, large), -np.inf), (points - centre) * scale + large / 2, mesh.faces, colors.copy())
     small = image[::-1].reshape(size, 2, size, 2, 3).mean((1, 3))
     return (255 * np.clip(small, 0, 1)).astype(np.uint8)
 
@@ -63,13 +67,13 @@ def _view(turn: float, lift: float) -> Float[np.ndarray, "3 3"]:
 def _shaded(mesh: Mesh) -> Float[np.ndarray, "vertex 3"]:
     """Sun and sky light on every vertex, with a crude darkening near the ground."""
     normals = vertex_normals(mesh.vertices, mesh.faces)
-    sun, sky = np.clip(normals @ SUN, 0, None), 0.5 + 0.5 * normals[:, 1]
+    sun, sky = np.clip(normals @ SUN_DIRECTION, 0, None), 0.5 + 0.5 * normals[:, 1]
     return mesh.colors * (0.28 + 0.55 * sun + 0.32 * sky)[:, None]
 
 
 @numba.njit(cache=True)
 @no_type_check
-def _fill(image, depth, points, faces, colors):
+def _draw_triangles(image, depth, points, faces, colors):
     """Draw triangles into an image whose first row is the lowest, nearest ones in front."""
     height, width = depth.shape
     for f in range(len(faces)):
@@ -89,9 +93,6 @@ def _fill(image, depth, points, faces, colors):
                 if u >= 0 and v >= 0 and w >= 0 and z > depth[y, x]:
                     depth[y, x] = z
                     image[y, x] = u * colors[faces[f, 0]] + v * colors[faces[f, 1]] + w * colors[faces[f, 2]]
-
-VIEWS = ((10.0, 8.0), (80.0, 8.0), (45.0, 60.0))
-"""Turn towards the face and lift of the camera [degrees]: from the side, from the front, from above."""
 
 
 def rig_sheet(rig: Rig, size: int = 400) -> Image.Image:
@@ -126,12 +127,8 @@ def rig_picture(rig: Rig, size: int, turn: float, lift: float) -> Image.Image:
     return image
 
 
-STILL = 1.0
-"""Poses on a sheet are a second apart, so that the camera does not smooth its path over them [s]."""
-
-
 def pose_sheet(rig: Rig, pose: Pose, path: Path, *, columns: int = 4, size: int = 240) -> Path:
     """Write a picture of every pose of a batch."""
     settings = PreviewSettings(width=size, height=size, follow=0.0, supersample=1)
-    frames = torch.stack(list(preview_frames(rig, Motion(pose.detach().to(torch.float32), 1 / STILL), settings)))
+    frames = torch.stack(list(preview_frames(rig, Motion(pose.detach().to(torch.float32), 1 / POSE_INTERVAL), settings)))
     return write_picture(path, contact_sheet(frames, columns=columns))

@@ -1,7 +1,7 @@
-"""Eight numbers at once, as a numba type: what the compiled rasteriser's inner loops are written in.
+"""SIMD vectors of eight floats as a numba type, for the inner loops of the compiled rasteriser.
 
 A loop that numba must vectorise on its own leaves short rows of pixels to its scalar remainder, and most splats are a
-few pixels wide. ``Lanes`` is an LLVM vector ``<8 x float>`` (or double), so the machine code is vector code by
+few pixels wide. ``SimdVector`` is an LLVM vector ``<8 x float>`` (or double), so the machine code is vector code by
 construction: one AVX register, two of SSE or NEON. Comparisons give a mask of eight bits. Everything is inlined.
 """
 
@@ -13,57 +13,57 @@ from numba import extending, types
 from numba.core import cgutils
 from numba.extending import lower_builtin, models, overload, register_model, type_callable
 
-from akd.render.compiled import part
+from akd.render.compiled import subroutine
 
 WIDTH = 8
-FUSED = ("contract", "nsz")  # may use fused multiply–add; nothing that changes results beyond rounding
+FMA_FLAGS = ("contract", "nsz")  # may use fused multiply–add; nothing that changes results beyond rounding
 intrinsic: Any = extending.intrinsic  # called with one argument less than it is defined with, which type checkers miss
 
 
-class Lanes(types.Type):
+class SimdVector(types.Type):
     """Eight floats of one precision."""
 
     def __init__(self, dtype: types.Float) -> None:
         self.dtype = dtype
-        super().__init__(name=f"Lanes({dtype})")
+        super().__init__(name=f"SimdVector({dtype})")
 
 
-class Mask(types.Type):
-    """Eight truth values."""
+class SimdMask(types.Type):
+    """Eight booleans: the result of a comparison."""
 
     def __init__(self) -> None:
-        super().__init__(name="Mask")
+        super().__init__(name="SimdMask")
 
 
-@register_model(Lanes)
-class LanesModel(models.PrimitiveModel):
-    def __init__(self, manager, lanes) -> None:
-        super().__init__(manager, lanes, ir.VectorType(manager.lookup(lanes.dtype).get_value_type(), WIDTH))
+@register_model(SimdVector)
+class SimdVectorModel(models.PrimitiveModel):
+    def __init__(self, manager, vector) -> None:
+        super().__init__(manager, vector, ir.VectorType(manager.lookup(vector.dtype).get_value_type(), WIDTH))
 
 
-@register_model(Mask)
-class MaskModel(models.PrimitiveModel):
+@register_model(SimdMask)
+class SimdMaskModel(models.PrimitiveModel):
     def __init__(self, manager, mask) -> None:
         super().__init__(manager, mask, ir.VectorType(ir.IntType(1), WIDTH))
 
 
-MASK = Mask()
+SIMD_MASK = SimdMask()
 
 
 @intrinsic
 def load(typing_context, array, start):
     """Eight consecutive entries of a one-dimensional contiguous array."""
-    lanes = Lanes(array.dtype)
+    vector_type = SimdVector(array.dtype)
 
     def generate(context, builder, signature, arguments):
         pointer = _vector_pointer(context, builder, signature, arguments)
         return builder.load(pointer, align=signature.return_type.dtype.bitwidth // 8)
 
-    return lanes(array, start), generate
+    return vector_type(array, start), generate
 
 
 @intrinsic
-def store(typing_context, array, start, lanes):
+def store(typing_context, array, start, vector):
     """Write eight consecutive entries."""
 
     def generate(context, builder, signature, arguments):
@@ -71,7 +71,7 @@ def store(typing_context, array, start, lanes):
         builder.store(arguments[2], pointer, align=signature.args[2].dtype.bitwidth // 8)
         return context.get_dummy_value()
 
-    return types.void(array, start, lanes), generate
+    return types.void(array, start, vector), generate
 
 
 @intrinsic
@@ -87,8 +87,8 @@ def pointer(typing_context, array, start):
 
 
 @intrinsic
-def like(typing_context, example, value):
-    """A number in the precision of another."""
+def cast_like(typing_context, example, value):
+    """A number cast to the precision of another."""
 
     def generate(context, builder, signature, arguments):
         return context.cast(builder, arguments[1], signature.args[1], signature.return_type)
@@ -99,19 +99,19 @@ def like(typing_context, example, value):
 @intrinsic
 def gather(typing_context, array, index, start, stride, offset):
     """``array[stride · index[start + lane] + offset]`` for the eight lanes; an index of None counts 0, 1, 2 …"""
-    lanes = Lanes(array.dtype)
+    vector_type = SimdVector(array.dtype)
 
     def generate(context, builder, signature, arguments):
-        vector = ir.Constant(context.get_value_type(lanes), ir.Undefined)
+        vector = ir.Constant(context.get_value_type(vector_type), ir.Undefined)
         for lane, place in enumerate(_places(context, builder, signature, arguments)):
             vector = builder.insert_element(vector, builder.load(place), ir.Constant(ir.IntType(32), lane))
         return vector
 
-    return lanes(array, index, start, stride, offset), generate
+    return vector_type(array, index, start, stride, offset), generate
 
 
 @intrinsic
-def scatter(typing_context, array, index, start, stride, offset, lanes):
+def scatter(typing_context, array, index, start, stride, offset, vector):
     """Write to where ``gather`` reads. Where lanes share a place the lowest one stays."""
 
     def generate(context, builder, signature, arguments):
@@ -120,32 +120,32 @@ def scatter(typing_context, array, index, start, stride, offset, lanes):
             builder.store(builder.extract_element(arguments[5], ir.Constant(ir.IntType(32), lane)), places[lane])
         return context.get_dummy_value()
 
-    return types.void(array, index, start, stride, offset, lanes), generate
+    return types.void(array, index, start, stride, offset, vector), generate
 
 
 @intrinsic
-def fill(typing_context, value):
+def broadcast(typing_context, value):
     """The same number in all lanes."""
 
     def generate(context, builder, signature, arguments):
         return _splat(builder, arguments[0])
 
-    return Lanes(value)(value), generate
+    return SimdVector(value)(value), generate
 
 
 @intrinsic
-def ramp(typing_context, first):
+def count_from(typing_context, first):
     """first, first + 1, …, first + 7."""
 
     def generate(context, builder, signature, arguments):
         steps = ir.Constant(ir.VectorType(arguments[0].type, WIDTH), [float(i) for i in range(WIDTH)])
-        return builder.fadd(_splat(builder, arguments[0]), steps, flags=FUSED)
+        return builder.fadd(_splat(builder, arguments[0]), steps, flags=FMA_FLAGS)
 
-    return Lanes(first)(first), generate
+    return SimdVector(first)(first), generate
 
 
 @intrinsic
-def choose(typing_context, mask, yes, no):
+def select(typing_context, mask, yes, no):
     """Lane by lane, ``yes`` where the mask holds and ``no`` elsewhere."""
 
     def generate(context, builder, signature, arguments):
@@ -155,7 +155,7 @@ def choose(typing_context, mask, yes, no):
 
 
 @intrinsic
-def negative(typing_context, lanes):
+def negative_abs(typing_context, vector):
     """−|x|: the sign bit set."""
 
     def generate(context, builder, signature, arguments):
@@ -163,11 +163,11 @@ def negative(typing_context, lanes):
         sign = ir.Constant(bits, [1 << (signature.return_type.dtype.bitwidth - 1)] * WIDTH)
         return builder.bitcast(builder.or_(builder.bitcast(arguments[0], bits), sign), arguments[0].type)
 
-    return lanes(lanes), generate
+    return vector(vector), generate
 
 
 @intrinsic
-def any_lane(typing_context, mask):
+def any_true(typing_context, mask):
     """Whether the mask holds anywhere."""
 
     def generate(context, builder, signature, arguments):
@@ -178,21 +178,21 @@ def any_lane(typing_context, mask):
 
 
 @intrinsic
-def total(typing_context, lanes):
+def horizontal_sum(typing_context, vector):
     """The sum of all lanes, pairwise."""
 
     def generate(context, builder, signature, arguments):
         value = arguments[0]
         for half in (4, 2, 1):
             order = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [(i + half) % WIDTH for i in range(WIDTH)])
-            value = builder.fadd(value, builder.shuffle_vector(value, value, order), flags=FUSED)
+            value = builder.fadd(value, builder.shuffle_vector(value, value, order), flags=FMA_FLAGS)
         return builder.extract_element(value, ir.Constant(ir.IntType(32), 0))
 
-    return lanes.dtype(lanes), generate
+    return vector.dtype(vector), generate
 
 
 @intrinsic
-def totals(typing_context, a, b, c, d, e, f, g, h):
+def horizontal_sums(typing_context, a, b, c, d, e, f, g, h):
     """The sums of eight times eight lanes: neighbours are added while they are interleaved, in seven additions for all."""
 
     def generate(context, builder, signature, arguments):
@@ -203,7 +203,7 @@ def totals(typing_context, a, b, c, d, e, f, g, h):
             first, second = orders
             pairs = zip(values[::2], values[1::2], strict=True)
             values = [
-                builder.fadd(builder.shuffle_vector(x, y, first), builder.shuffle_vector(x, y, second), flags=FUSED)
+                builder.fadd(builder.shuffle_vector(x, y, first), builder.shuffle_vector(x, y, second), flags=FMA_FLAGS)
                 for x, y in pairs
             ]
             step *= 2
@@ -213,7 +213,7 @@ def totals(typing_context, a, b, c, d, e, f, g, h):
 
 
 @intrinsic
-def _bits(typing_context, lanes):
+def _bits(typing_context, vector):
     """Whole numbers as integers, shifted to where a float keeps its exponent."""
 
     def generate(context, builder, signature, arguments):
@@ -221,18 +221,18 @@ def _bits(typing_context, lanes):
         bits = builder.shl(builder.fptosi(arguments[0], integers), ir.Constant(integers, [23] * WIDTH))
         return builder.bitcast(bits, arguments[0].type)
 
-    return lanes(lanes), generate
+    return vector(vector), generate
 
 
 @intrinsic
-def _add_bits(typing_context, lanes, bits):
+def _add_bits(typing_context, vector, bits):
     """Multiply by a power of two, by adding to the exponent."""
 
     def generate(context, builder, signature, arguments):
         integers = ir.VectorType(ir.IntType(32), WIDTH)
         return builder.bitcast(builder.add(*(builder.bitcast(value, integers) for value in arguments)), arguments[0].type)
 
-    return lanes(lanes, bits), generate
+    return vector(vector, bits), generate
 
 
 def _unary(name):
@@ -240,7 +240,7 @@ def _unary(name):
 
     @intrinsic
     def operation(typing_context, value):
-        suffix = f"v{WIDTH}f{value.dtype.bitwidth}" if isinstance(value, Lanes) else f"f{value.bitwidth}"
+        suffix = f"v{WIDTH}f{value.dtype.bitwidth}" if isinstance(value, SimdVector) else f"f{value.bitwidth}"
 
         def generate(context, builder, signature, arguments):
             kind = arguments[0].type
@@ -256,7 +256,7 @@ sqrt, log, floor, ceil, nearest = (_unary(name) for name in ("sqrt", "log", "flo
 _library_exp2 = _unary("exp2")
 
 
-@part
+@subroutine
 def _float_exp2(x):
     whole = nearest(x)
     f = x - whole
@@ -270,27 +270,27 @@ def _float_exp2(x):
     return _add_bits(p, _bits(whole))
 
 
-def exp2(lanes):
+def exp2(vector):
     """2^x for |x| ≤ 125, to two units in the last place; anything for other x."""
 
 
 @overload(exp2)
-def _exp2(lanes):
-    if lanes.dtype == types.float32:
-        return lambda lanes: _float_exp2(lanes)
-    return lambda lanes: _library_exp2(lanes)
+def _exp2(vector):
+    if vector.dtype == types.float32:
+        return lambda vector: _float_exp2(vector)
+    return lambda vector: _library_exp2(vector)
 
 
-def lower(a, b):
-    """Lane by lane, the smaller."""
+def minimum(a, b):
+    """The smaller of two vectors in each lane."""
 
 
-def higher(a, b):
-    """Lane by lane, the larger."""
+def maximum(a, b):
+    """The larger of two vectors in each lane."""
 
 
 def _register(function, emit, returns_mask=False):
-    """Teach numba an operation of two operands, either of which may be a plain number that is then meant for every lane.
+    """Register a binary operation with numba; either operand may be a scalar, which is broadcast.
 
     Typing and lowering are given directly: ``overload`` would compile a function for each pair of operand types, which
     takes longer than compiling the kernels.
@@ -299,33 +299,33 @@ def _register(function, emit, returns_mask=False):
     @type_callable(function)
     def _typing(context):
         def result(a, b):
-            lanes = a if isinstance(a, Lanes | Mask) else b
-            other = b if lanes is a else a
-            if isinstance(lanes, Lanes | Mask) and (other == lanes or isinstance(other, types.Number)):
-                return MASK if returns_mask else lanes
+            vector = a if isinstance(a, SimdVector | SimdMask) else b
+            other = b if vector is a else a
+            if isinstance(vector, SimdVector | SimdMask) and (other == vector or isinstance(other, types.Number)):
+                return SIMD_MASK if returns_mask else vector
             return None
 
         return result
 
     def generate(context, builder, signature, arguments):
-        lanes = next(kind for kind in signature.args if isinstance(kind, Lanes | Mask))
+        vector = next(kind for kind in signature.args if isinstance(kind, SimdVector | SimdMask))
         pairs = zip(arguments, signature.args, strict=True)
-        return emit(builder, *(_as_vector(context, builder, value, kind, lanes) for value, kind in pairs))
+        return emit(builder, *(_as_vector(context, builder, value, kind, vector) for value, kind in pairs))
 
-    for kinds in ((Lanes, Lanes), (Lanes, types.Number), (types.Number, Lanes), (Mask, Mask)):
+    for kinds in ((SimdVector, SimdVector), (SimdVector, types.Number), (types.Number, SimdVector), (SimdMask, SimdMask)):
         lower_builtin(function, *kinds)(generate)
 
 
-def _as_vector(context, builder, value, kind, lanes):
-    return value if kind == lanes else _splat(builder, context.cast(builder, value, kind, lanes.dtype))
+def _as_vector(context, builder, value, kind, vector):
+    return value if kind == vector else _splat(builder, context.cast(builder, value, kind, vector.dtype))
 
 
 @type_callable(operator.neg)
 def _typing_of_negative(context):
-    return lambda lanes: lanes if isinstance(lanes, Lanes) else None
+    return lambda vector: vector if isinstance(vector, SimdVector) else None
 
 
-@lower_builtin(operator.neg, Lanes)
+@lower_builtin(operator.neg, SimdVector)
 def _negative(context, builder, signature, arguments):
     return builder.fneg(arguments[0])
 
@@ -339,15 +339,15 @@ def _extreme(sign):
     return lambda builder, a, b: builder.select(builder.fcmp_ordered(sign, a, b), a, b)
 
 
-_register(operator.add, lambda builder, a, b: builder.fadd(a, b, flags=FUSED))
-_register(operator.sub, lambda builder, a, b: builder.fsub(a, b, flags=FUSED))
-_register(operator.mul, lambda builder, a, b: builder.fmul(a, b, flags=FUSED))
-_register(operator.truediv, lambda builder, a, b: builder.fdiv(a, b, flags=FUSED))
+_register(operator.add, lambda builder, a, b: builder.fadd(a, b, flags=FMA_FLAGS))
+_register(operator.sub, lambda builder, a, b: builder.fsub(a, b, flags=FMA_FLAGS))
+_register(operator.mul, lambda builder, a, b: builder.fmul(a, b, flags=FMA_FLAGS))
+_register(operator.truediv, lambda builder, a, b: builder.fdiv(a, b, flags=FMA_FLAGS))
 _register(operator.le, _compare("<="), returns_mask=True)
 _register(operator.ge, _compare(">="), returns_mask=True)
 _register(operator.gt, _compare(">"), returns_mask=True)
-_register(lower, _extreme("<"))
-_register(higher, _extreme(">"))
+_register(minimum, _extreme("<"))
+_register(maximum, _extreme(">"))
 _register(operator.and_, lambda builder, a, b: builder.and_(a, b), returns_mask=True)
 
 
@@ -376,4 +376,4 @@ def _vector_pointer(context, builder, signature, arguments):
     array_type = signature.args[0]
     array = context.make_array(array_type)(context, builder, arguments[0])
     pointer = cgutils.gep_inbounds(builder, array.data, arguments[1])
-    return builder.bitcast(pointer, context.get_value_type(Lanes(array_type.dtype)).as_pointer())
+    return builder.bitcast(pointer, context.get_value_type(SimdVector(array_type.dtype)).as_pointer())

@@ -1,4 +1,4 @@
-"""Bones as line segments, and how far points are from them."""
+"""Bones as segments, and the distances of points from them."""
 
 from dataclasses import dataclass
 
@@ -7,13 +7,13 @@ from jaxtyping import Bool, Float, Int
 
 from akd.skeleton import Skeleton
 
-STRAIGHT_ON = 0.7
+MIN_STRAIGHT_COSINE = 0.7
 """A bone goes on in a child whose direction differs by less than 45° (this is the cosine)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Bones:
-    """Segments, each moved by one joint, to its children or to where its flesh ends."""
+    """Segments, each moved by one joint, to its children or to where its bone ends."""
 
     joint: Int[np.ndarray, " bone"]
     head: Float[np.ndarray, "bone 3"]
@@ -21,34 +21,34 @@ class Bones:
     joint_count: int
 
 
-def bones_of(skeleton: Skeleton, tips: Float[np.ndarray, "joint 3"], *, branching: float = 1.0) -> Bones:
+def bones_of(skeleton: Skeleton, ends: Float[np.ndarray, "joint 3"], *, branching: float = 1.0) -> Bones:
     """A segment from every joint to each of its children; joints without children reach to their place in ``tips``.
 
     With ``branching`` below one, only the child that goes straight on is reached; segments to the others go that share of the
-    way: flesh near a shoulder is the arm's, not the spine's, but a forearm ends at the wrist, thumb or not. Where no child goes
+    way: skin near a shoulder is the arm's, not the spine's, but a forearm ends at the wrist, thumb or not. Where no child goes
     straight on, the joint reaches to its place in ``tips`` too: a skull goes on beyond ears and jaw.
     """
-    children, on = np.flatnonzero(skeleton.parents >= 0), goes_on(skeleton)
-    ending = np.flatnonzero(bones_end(skeleton) if branching < 1 else _leaves(skeleton))
+    children, on = np.flatnonzero(skeleton.parents >= 0), continues_parent(skeleton)
+    ending = np.flatnonzero(ends_here(skeleton) if branching < 1 else _leaves(skeleton))
     reach = np.where(on[children], 1.0, branching)
     if branching < 1 and 0 in ending:  # the middle of its children stands for all of them
         reach[skeleton.parents[children] == 0] = 0
     children, reach = children[reach > 0], reach[reach > 0]
     joint = np.concatenate((skeleton.parents[children], ending))
-    head, tail = skeleton.positions[joint], np.concatenate((skeleton.positions[children], tips[ending]))
+    head, tail = skeleton.positions[joint], np.concatenate((skeleton.positions[children], ends[ending]))
     return Bones(joint, head, head + np.append(reach, np.ones(len(ending)))[:, None] * (tail - head), skeleton.joint_count)
 
 
-def bones_end(skeleton: Skeleton) -> Bool[np.ndarray, " joint"]:
+def ends_here(skeleton: Skeleton) -> Bool[np.ndarray, " joint"]:
     """Which joints have a bone that no child continues? Leaves, and those whose children all branch off."""
-    return ~np.isin(np.arange(skeleton.joint_count), skeleton.parents[goes_on(skeleton)])
+    return ~np.isin(np.arange(skeleton.joint_count), skeleton.parents[continues_parent(skeleton)])
 
 
 def _leaves(skeleton: Skeleton) -> Bool[np.ndarray, " joint"]:
     return ~np.isin(np.arange(skeleton.joint_count), skeleton.parents)
 
 
-def goes_on(skeleton: Skeleton) -> Bool[np.ndarray, " joint"]:
+def continues_parent(skeleton: Skeleton) -> Bool[np.ndarray, " joint"]:
     """Is a joint the one that continues its parent's bone? An only child is; else the straightest one, if it is straight; and
     of the root's the one that carries most joints, which is the spine."""
     carried = np.ones(skeleton.joint_count)
@@ -66,7 +66,7 @@ def goes_on(skeleton: Skeleton) -> Bool[np.ndarray, " joint"]:
             on = skeleton.positions[joint] - skeleton.positions[above]
             ways = skeleton.positions[children] - skeleton.positions[joint]
             cosine = ways @ on / np.maximum(np.linalg.norm(ways, axis=1) * np.linalg.norm(on), 1e-30)
-            out[children[np.argmax(cosine)]] = cosine.max() > STRAIGHT_ON
+            out[children[np.argmax(cosine)]] = cosine.max() > MIN_STRAIGHT_COSINE
     return out
 
 

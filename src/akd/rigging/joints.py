@@ -1,4 +1,4 @@
-"""Joints on the lines of a body: hips, spine, neck, head, tail, and limbs that bend where their lines do."""
+"""Joints on the curve skeleton of a body: hips, spine, neck, head, tail, and limbs that bend where their branches do."""
 
 from dataclasses import dataclass, field
 from functools import cache
@@ -8,19 +8,19 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from akd.rigging.layout import Layout
-from akd.rigging.pairs import FLIP, Pair
+from akd.rigging.pairs import MIRROR_Z, LimbPair
 from akd.rigging.volume import Volume
 from akd.skeleton import Kind, Limb, Side
 
 SPINE_BONE, NECK_BONE, TAIL_BONE = 0.14, 0.12, 0.1
 """About how long bones of the trunk are [size]."""
-BENDS = 24
-"""Places of a limb that are tried as its joints."""
-USUAL = {2: (0.45, 0.82), 3: (0.3, 0.6, 0.85), 4: (0.2, 0.45, 0.7, 0.9)}
+LIMB_SAMPLES = 24
+"""Places along a limb that are tried as its joints."""
+USUAL_JOINTS = {2: (0.45, 0.82), 3: (0.3, 0.6, 0.85), 4: (0.2, 0.45, 0.7, 0.9)}
 """Where the inner joints of a straight limb are, as shares of its length."""
-INSIDE = 0.96
-"""A limb gets more joints until this share of its bones lies in the flesh."""
-PARTS = {
+MIN_INSIDE = 0.96
+"""A limb gets more joints until this share of its bones lies inside the body."""
+JOINT_NAMES = {
     "leg": ("hip", "knee", "ankle", "foot", "toe"),
     "arm": ("shoulder", "elbow", "wrist", "hand", "finger"),
     "wing": ("shoulder", "elbow", "wrist", "hand", "finger"),
@@ -68,15 +68,15 @@ def place_joints(layout: Layout, volume: Volume) -> JointList:
     head = _head_start(layout, chest)
     joints.add("hips", -1, trunk[hips])
     on_trunk = {hips: 0}
-    spine = _places(trunk, hips, chest, SPINE_BONE * size, 1, 4, volume)
-    neck = _places(trunk, chest, head, NECK_BONE * size, 1, 6, volume)
-    middle = [(f"spine_{i}", at) for i, at in enumerate(spine[1:], 1)]
-    middle += [(f"neck_{i}", at) for i, at in enumerate(neck[1:-1], 1)] + [("head", neck[-1])]
-    for name, at in middle:
+    spine = _trunk_joints(trunk, hips, chest, SPINE_BONE * size, 1, 4, volume)
+    neck = _trunk_joints(trunk, chest, head, NECK_BONE * size, 1, 6, volume)
+    midline = [(f"spine_{i}", at) for i, at in enumerate(spine[1:], 1)]
+    midline += [(f"neck_{i}", at) for i, at in enumerate(neck[1:-1], 1)] + [("head", neck[-1])]
+    for name, at in midline:
         on_trunk[at] = joints.add(name, len(joints.names) - 1, trunk[at])
-    joints.limbs += _middle_limbs(joints)
+    joints.limbs += _midline_limbs(joints)
     if hips > 3 and layout.tail:
-        places = _places(trunk, hips, 0, TAIL_BONE * size, 2, 8, volume)
+        places = _trunk_joints(trunk, hips, 0, TAIL_BONE * size, 2, 8, volume)
         tail = joints.chain([f"tail_{i}" for i in range(1, len(places) - 1)], 0, trunk[places[1:]])
         joints.limbs.append(Limb("tail", "C", 0, tuple(tail), tail[-1]))
     for pair, (name, order) in zip(layout.pairs, _pair_names(layout), strict=True):
@@ -84,7 +84,7 @@ def place_joints(layout: Layout, volume: Volume) -> JointList:
     return joints
 
 
-def _middle_limbs(joints: JointList) -> list[Limb]:
+def _midline_limbs(joints: JointList) -> list[Limb]:
     """Spine, neck and head, of the joints so far."""
     words: dict[Kind, tuple[str, ...]] = {"spine": ("hips", "spine"), "neck": ("neck",), "head": ("head",)}
     out = []
@@ -94,54 +94,54 @@ def _middle_limbs(joints: JointList) -> list[Limb]:
     return out
 
 
-def bends(points: Float[np.ndarray, "place 3"], count: int = 2) -> Float[np.ndarray, "joint 3"]:
-    """Start, the ``count`` places whose straight connections follow the line best, and end.
+def fit_polyline(points: Float[np.ndarray, "place 3"], count: int = 2) -> Float[np.ndarray, "joint 3"]:
+    """Start, ``count`` inner joints and end of the polyline that fits a branch best.
 
-    A line without clear bends gets its joints where limbs usually have them.
+    A branch without clear bends gets its joints where limbs usually have them.
     """
-    along = np.linspace(0, 1, BENDS)
-    line = np.stack([np.interp(along * (len(points) - 1), np.arange(len(points)), axis) for axis in points.T], 1)
-    length = max(float(np.linalg.norm(np.diff(line, axis=0), axis=1).sum()), 1e-12)
-    misses = np.zeros((BENDS, BENDS))  # of one bone from place to place
-    for a, b in combinations(range(BENDS), 2):
-        straight = line[a] + np.linspace(0, 1, b - a + 1)[:, None] * (line[b] - line[a])
-        misses[a, b] = ((line[a : b + 1] - straight) ** 2).sum()
-    options = _options(count)
-    knots = np.pad(options, ((0, 0), (1, 1)), constant_values=((0, 0), (0, BENDS - 1)))
-    unusual = ((along[options] - USUAL[count]) ** 2).sum(1)
-    cost = misses[knots[:, :-1], knots[:, 1:]].sum(1) / (BENDS * length**2) + 2e-3 * unusual
-    return line[knots[np.argmin(cost)]]
+    along = np.linspace(0, 1, LIMB_SAMPLES)
+    branch = np.stack([np.interp(along * (len(points) - 1), np.arange(len(points)), axis) for axis in points.T], 1)
+    length = max(float(np.linalg.norm(np.diff(branch, axis=0), axis=1).sum()), 1e-12)
+    misses = np.zeros((LIMB_SAMPLES, LIMB_SAMPLES))  # of one bone from place to place
+    for a, b in combinations(range(LIMB_SAMPLES), 2):
+        straight = branch[a] + np.linspace(0, 1, b - a + 1)[:, None] * (branch[b] - branch[a])
+        misses[a, b] = ((branch[a : b + 1] - straight) ** 2).sum()
+    options = _joint_choices(count)
+    knots = np.pad(options, ((0, 0), (1, 1)), constant_values=((0, 0), (0, LIMB_SAMPLES - 1)))
+    unusual = ((along[options] - USUAL_JOINTS[count]) ** 2).sum(1)
+    cost = misses[knots[:, :-1], knots[:, 1:]].sum(1) / (LIMB_SAMPLES * length**2) + 2e-3 * unusual
+    return branch[knots[np.argmin(cost)]]
 
 
 @cache
-def _options(count: int) -> Int[np.ndarray, "option joint"]:
+def _joint_choices(count: int) -> Int[np.ndarray, "option joint"]:
     """All ways to choose inner joints among the places of a limb, not too near to each other."""
     apart = 4 if count < 4 else 3
-    ways = combinations(range(4, BENDS - 2), count)
+    ways = combinations(range(4, LIMB_SAMPLES - 2), count)
     return np.array([way for way in ways if all(b - a >= apart for a, b in pairwise(way))])
 
 
-def _limb_places(points: Float[np.ndarray, "place 3"], volume: Volume) -> Float[np.ndarray, "joint 3"]:
-    """As few joints as keep the bones in the flesh."""
+def _limb_joints(points: Float[np.ndarray, "place 3"], volume: Volume) -> Float[np.ndarray, "joint 3"]:
+    """As few joints as keep the bones inside the body."""
     tried = {}
-    for count in USUAL:
-        tried[count] = bends(points, count)
-        if _share_inside(tried[count], volume) >= INSIDE:
+    for count in USUAL_JOINTS:
+        tried[count] = fit_polyline(points, count)
+        if _share_inside(tried[count], volume) >= MIN_INSIDE:
             return tried[count]
     return max(tried.values(), key=lambda places: _share_inside(places, volume))
 
 
 def _share_inside(places: Float[np.ndarray, "joint 3"], volume: Volume) -> float:
-    """How much of the straight lines between these places lies in the flesh."""
-    lines = [np.linspace(a, b, 2 + int(np.linalg.norm(b - a) / volume.step)) for a, b in pairwise(places)]
-    return float(volume.holds(np.concatenate(lines), 0.87).mean()) if lines else 1.0
+    """Share of the segments between these places that lies inside the body."""
+    segments = [np.linspace(a, b, 2 + int(np.linalg.norm(b - a) / volume.step)) for a, b in pairwise(places)]
+    return float(volume.contains(np.concatenate(segments), 0.87).mean()) if segments else 1.0
 
 
-def _add_pair(joints: JointList, pair: Pair, name: str, order: int, parent: int, volume: Volume) -> None:
+def _add_pair(joints: JointList, pair: LimbPair, name: str, order: int, parent: int, volume: Volume) -> None:
     """Both limbs of a pair, left before right."""
-    places = _limb_places(pair.points, volume)
-    parts = PARTS[pair.kind][: len(places) - 1]
-    sides: tuple[tuple[str, Side, np.ndarray], ...] = (("left", "L", places * FLIP), ("right", "R", places))
+    places = _limb_joints(pair.points, volume)
+    parts = JOINT_NAMES[pair.kind][: len(places) - 1]
+    sides: tuple[tuple[str, Side, np.ndarray], ...] = (("left", "L", places * MIRROR_Z), ("right", "R", places))
     for word, side, mirrored in sides:
         limb = joints.chain([f"{word}_{name}_{part}" for part in parts], parent, mirrored)
         joints.limbs.append(Limb(pair.kind, side, order, tuple(limb), limb[-1]))
@@ -150,10 +150,10 @@ def _add_pair(joints: JointList, pair: Pair, name: str, order: int, parent: int,
 def _pair_names(layout: Layout) -> list[tuple[str, int]]:
     """front_leg, hind_leg; leg_1 … from the front where there are more; arm, wing; and the rank from the front."""
     out: dict[int, tuple[str, int]] = {}
-    for kind in PARTS:
+    for kind in JOINT_NAMES:
         mine = [p for p in layout.pairs if p.kind == kind][::-1]
-        usual = {1: [kind], 2: [f"front_{kind}", f"hind_{kind}"]}
-        names = usual.get(len(mine), [f"{kind}_{i + 1}" for i in range(len(mine))])
+        by_count = {1: [kind], 2: [f"front_{kind}", f"hind_{kind}"]}
+        names = by_count.get(len(mine), [f"{kind}_{i + 1}" for i in range(len(mine))])
         out |= {id(p): (name, order) for order, (p, name) in enumerate(zip(mine, names, strict=True))}
     return [out[id(pair)] for pair in layout.pairs]
 
@@ -165,11 +165,11 @@ def _head_start(layout: Layout, chest: int) -> int:
     return max(low + int(np.argmin(layout.depth[low : high + 1])), chest + 2)
 
 
-def _places(trunk: np.ndarray, start: int, end: int, bone: float, least: int, most: int, volume: Volume) -> list[int]:
-    """Places on the trunk that part the way from start to end into bones of about this length, more where it is bent."""
+def _trunk_joints(trunk: np.ndarray, start: int, end: int, bone: float, least: int, most: int, volume: Volume) -> list[int]:
+    """Places on the trunk that divide it from start to end into bones of about this length, more where it is bent."""
     length = float(np.linalg.norm(np.diff(trunk[min(start, end) : max(start, end) + 1], axis=0), axis=1).sum())
     for bones in range(int(np.clip(round(length / bone), least, most)), most + 1):
         places = np.round(np.linspace(start, end, bones + 1)).astype(int).tolist()
-        if _share_inside(trunk[places], volume) >= INSIDE:
+        if _share_inside(trunk[places], volume) >= MIN_INSIDE:
             return places
     return np.round(np.linspace(start, end, int(np.clip(round(length / bone), least, most)) + 1)).astype(int).tolist()

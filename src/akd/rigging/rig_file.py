@@ -1,4 +1,4 @@
-"""Rig a file: find what it lacks and leave alone what an artist made."""
+"""Rig a file: add the skeleton or weights it lacks and keep those it has."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from akd.rigging.weights import HeatSettings, heat_weights
 from akd.skeleton import Skeleton
 
 Y_FROM_Z_UP = np.array([[1.0, 0, 0, 0], [0, 0, 1, 0], [0, -1, 0, 0], [0, 0, 0, 1]])
-FAR_APART = 0.5
+MAX_OFFSET = 0.5
 """A given skeleton whose centre is farther than this from the mesh's [size] belongs to another mesh."""
 
 
@@ -25,7 +25,7 @@ def rig_file(
     height: float | None = None, k: int = 4, settings: HeatSettings | None = None,
 ) -> Rig:  # fmt: skip
     """A rig from any character file. A mesh without bones gets a skeleton (or that of the file ``skeleton``); bones
-    without weights get weights; an artist's weights stay unless ``reweight`` is set."""
+    without weights get weights; weights in the file stay unless ``reweight`` is set."""
     file = read_file(path)
     if file.mesh.vertex_count == 0:
         raise AkdError(f"{path.name} has no mesh, so there is nothing to rig; a skeleton alone goes to --skeleton.")
@@ -46,7 +46,7 @@ def rig_file(
 
 
 def rig_either_way_up(file: FileRig, *, template: str | None = None, **options: Any) -> Rig:
-    """Y is up, unless the body has no legs that way and does have legs with Z up, as scans and CAD files often do."""
+    """The rig with Y up, or with Z up where only that gives the body legs, as in many scans and CAD files."""
     try:
         rig = rig_static(file, template=template, **options)
     except AkdError:
@@ -87,7 +87,7 @@ def _with_skeleton(file: FileRig, bones: FileRig, name: str) -> FileRig:
     heads = bones.rest[:, :3, 3]
     apart = float(np.linalg.norm(heads.mean(0) - (low + high) / 2)) / size
     scale = float(np.ptp(heads, axis=0).max()) / size
-    if apart > FAR_APART or not 0.05 < scale < 2:
+    if apart > MAX_OFFSET or not 0.05 < scale < 2:
         raise AkdError(
             f"The skeleton of {name} does not fit the mesh: it is {scale:.2g} times as large and {apart:.2g} sizes away;"
             " both must share axes and units."

@@ -1,11 +1,10 @@
-"""The heat equation on a surface: each bone warms the skin that it is nearest to, and warmth spreads along the skin.
+"""Skin weights for any mesh and any skeleton by heat diffusion on the surface.
 
-Skin weights for any mesh and any skeleton.
-
-The method is the heat equilibrium of Baran and Popović (2007), as in the AKD paper. Ours differs from the paper's in a few
-ways, each worth something against artists' weights (docs/rigging.md), and ``PAPER`` switches them off: bones straight below the
-skin count as nearer; joints that branch reach only part of the way to children off the straight way; where bones are equally
-near, as around every joint, they share the vertex; heat sticks closer to its source and fades; loose pieces keep to their bones.
+The method is the heat equilibrium of Baran and Popović (2007), as in the AKD paper: each bone heats the skin that it is nearest
+to, and heat diffuses along the skin. It differs from the paper's in a few ways, each measured against hand-made weights
+(docs/rigging.md), and ``PAPER`` switches them off: bones straight below the skin count as nearer; joints that branch reach only
+part of the way to children off the straight line; where bones are equally near, as around every joint, they share the vertex;
+heat stays closer to its source and small weights fade out; components keep to their own bones.
 """
 
 from dataclasses import dataclass
@@ -18,10 +17,24 @@ from scipy.sparse.linalg import splu
 from akd.errors import AkdError
 from akd.mesh import Mesh
 from akd.rigging.bones import Bones, bones_of, closest_on_bones
-from akd.rigging.pieces import bending_pieces, carried_weights, closest_on_surface, eligible_bones, flesh_of_bones, stiffened
+from akd.rigging.components import (
+    bending_components,
+    closest_on_surface,
+    components_around_bones,
+    eligible_bones,
+    rigid_small_components,
+    rigid_weights,
+)
 from akd.rigging.surface import Surface, weld
-from akd.rigging.visibility import Sight, flesh_ends, nearest_visible
+from akd.rigging.visibility import NearestBones, bone_ends, nearest_visible
 from akd.skeleton import Skeleton
+
+MIN_DISTANCE = 1e-3
+"""Distances to bones count as at least this share of the mesh's size, or a bone on the skin would be infinitely hot."""
+MIN_RELATIVE_WEIGHT = 0.01
+"""Weights below this share of the strongest are left out."""
+FADE_RANGE = (0.025, 0.05)
+"""Weights below the first vanish and above the second stay; between them they fade, so that nothing jumps."""
 
 
 def laplacian(surface: Surface) -> tuple[csc_matrix, Float[np.ndarray, " point"]]:
@@ -43,7 +56,7 @@ def diffuse(
 ) -> Float[np.ndarray, "point joint"]:  # fmt: skip
     """Solve (L + M H) w = M H p for all joints with one factorisation; ``conductance`` is the diagonal of H.
 
-    L maps constants to zero, so rows of w sum to one as those of p do. Every piece needs a point that conducts.
+    L maps constants to zero, so rows of w sum to one as those of p do. Every component needs a point with positive conductance.
     """
     load = area * conductance
     system = csc_matrix(matrix + diags_array(load))
@@ -55,22 +68,14 @@ def diffuse(
     return out
 
 
-NEAREST = 1e-3
-"""Distances to bones count as at least this share of the mesh's size, or a bone on the skin would be infinitely hot."""
-FAINT = 0.01
-"""Weights below this share of the strongest are left out."""
-FADING = (0.025, 0.05)
-"""Weights below the first vanish and above the second stay; between them they fade, so that nothing jumps."""
-
-
 @dataclass(frozen=True)
 class HeatSettings:
-    """How bones warm the skin."""
+    """How bones heat the skin."""
 
     conductance: float = 4.0
     """c in H = c / d²: larger values keep weights closer to the nearest bone."""
     tries: int = 1
-    """How many bones, nearest first, a vertex looks for until it sees one."""
+    """How many bones are tried per vertex, nearest first, until one is visible."""
     facing: bool = True
     """Do bones straight below the skin count as nearer than others?"""
     branching: float = 0.4
@@ -78,12 +83,12 @@ class HeatSettings:
     sharpness: float = 1000.0
     """Bones share a vertex as (d_nearest / d)^sharpness."""
     fading: bool = True
-    """Do faint weights fade away? Heat reaches everywhere, artists' weights do not."""
-    pieces: bool = True
-    """Are loose pieces told apart: flesh of certain bones only, small or merely held ones that move as one?"""
+    """Do small weights fade to zero? Heat reaches everywhere, hand-made weights do not."""
+    components: bool = True
+    """Are components told apart: bound to the bones inside them only, small or held ones rigid?"""
 
 
-PAPER = HeatSettings(conductance=1.0, facing=False, branching=1.0, sharpness=np.inf, fading=False, pieces=False)
+PAPER = HeatSettings(conductance=1.0, facing=False, branching=1.0, sharpness=np.inf, fading=False, components=False)
 """As published: only the nearest bone heats a vertex, and only if it is visible."""
 
 
@@ -95,21 +100,27 @@ def heat_weights(
         raise AkdError(f"A vertex needs at least one joint, but k is {k}.")
     settings = settings or HeatSettings()
     surface = weld(mesh)
-    bones = bones_of(skeleton, flesh_ends(skeleton, surface), branching=settings.branching)
+    bones = bones_of(skeleton, bone_ends(skeleton, surface), branching=settings.branching)
     if not len(surface.faces):
         return nearest_weights(mesh, bones)
-    flesh = flesh_of_bones(surface, bones) if settings.pieces else np.ones((surface.piece_count, len(bones.joint)), bool)
-    bending = bending_pieces(surface, flesh)
+    around_bone = (
+        components_around_bones(surface, bones)
+        if settings.components
+        else np.ones((surface.component_count, len(bones.joint)), bool)
+    )
+    bending = bending_components(surface, around_bone)
     body = surface.only(bending)
-    sight = nearest_visible(body, bones, eligible_bones(flesh)[bending], tries=settings.tries, facing=settings.facing)
-    conductance = _conductance(body, sight, settings.conductance)
-    heat = diffuse(*laplacian(body), conductance, _sources(sight, bones, skeleton, settings.sharpness))
-    if settings.pieces:
-        heat = stiffened(body, heat)
+    nearest_bones = nearest_visible(
+        body, bones, eligible_bones(around_bone)[bending], tries=settings.tries, facing=settings.facing
+    )
+    conductance = _conductance(body, nearest_bones, settings.conductance)
+    heat = diffuse(*laplacian(body), conductance, _heat_sources(nearest_bones, bones, skeleton, settings.sharpness))
+    if settings.components:
+        heat = rigid_small_components(body, heat)
     if settings.fading:
         heat = faded(heat)
-    points = carried_weights(surface, bending, body, strongest(heat, k))
-    return strongest(_carried_back(mesh, surface, points), k)
+    points = rigid_weights(surface, bending, body, strongest(heat, k))
+    return strongest(_to_mesh_vertices(mesh, surface, points), k)
 
 
 def nearest_weights(mesh: Mesh, bones: Bones) -> Float[np.ndarray, "vertex joint"]:
@@ -121,7 +132,7 @@ def nearest_weights(mesh: Mesh, bones: Bones) -> Float[np.ndarray, "vertex joint
 def strongest(weights: Float[np.ndarray, "vertex joint"], k: int) -> Float[np.ndarray, "vertex joint"]:
     """The k largest of each row that are not faint, scaled to sum to one."""
     weights = np.clip(weights, 0, None)
-    weights = np.where(weights >= FAINT * weights.max(1, keepdims=True, initial=0), weights, 0)
+    weights = np.where(weights >= MIN_RELATIVE_WEIGHT * weights.max(1, keepdims=True, initial=0), weights, 0)
     if k < weights.shape[1]:
         dropped = np.argpartition(weights, -k, axis=1)[:, :-k]
         np.put_along_axis(weights, dropped, 0, axis=1)
@@ -130,42 +141,44 @@ def strongest(weights: Float[np.ndarray, "vertex joint"], k: int) -> Float[np.nd
 
 def faded(weights: Float[np.ndarray, "vertex joint"]) -> Float[np.ndarray, "vertex joint"]:
     """Weights without the long tail of warmth that every bone sends everywhere; the strongest of a row always stays."""
-    low, high = FADING
+    low, high = FADE_RANGE
     left = np.clip((weights - low) / (high - low), 0, 1) * np.maximum(weights, high)
     return np.where(weights >= weights.max(1, keepdims=True), weights, left)
 
 
-def _conductance(surface: Surface, sight: Sight, c: float) -> Float[np.ndarray, " point"]:
-    """c / d² where a bone is seen. In a piece that sees none, the nearest ones count as seen: nothing stays unheated."""
-    sees = np.zeros(surface.piece_count, bool)
-    sees[surface.piece[sight.seen]] = True
-    warm = sight.seen | ~sees[surface.piece]
-    return np.where(warm, c / np.maximum(sight.distance, NEAREST * surface.size) ** 2, 0)
+def _conductance(surface: Surface, nearest_bones: NearestBones, c: float) -> Float[np.ndarray, " point"]:
+    """c / d² where a bone is visible. In a component without visible bones all count as visible: nothing stays unheated."""
+    has_visible = np.zeros(surface.component_count, bool)
+    has_visible[surface.component[nearest_bones.visible]] = True
+    heated = nearest_bones.visible | ~has_visible[surface.component]
+    return np.where(heated, c / np.maximum(nearest_bones.distance, MIN_DISTANCE * surface.size) ** 2, 0)
 
 
-def _sources(
-    sight: Sight, bones: Bones, skeleton: Skeleton, sharpness: float
+def _heat_sources(
+    nearest_bones: NearestBones, bones: Bones, skeleton: Skeleton, sharpness: float
 ) -> Float[np.ndarray, "point joint"]:
     """Share of each joint in a point's heat: all of it for the chosen bone, less for others that are hardly farther away.
 
     Only the chosen joint's parent and children share with it: around a joint, both its bones are equally near. Nearer bones
-    that the point does not see get nothing.
+    that are not visible from the point get nothing.
     """
-    chosen, distance = bones.joint[sight.bone], np.maximum(sight.distance, 1e-12)
+    chosen, distance = bones.joint[nearest_bones.bone], np.maximum(nearest_bones.distance, 1e-12)
     out = np.zeros((len(chosen), bones.joint_count))
     if not np.isinf(sharpness):
         related = np.eye(bones.joint_count, dtype=bool)
         child = np.flatnonzero(skeleton.parents >= 0)
         related[child, skeleton.parents[child]] = related[skeleton.parents[child], child] = True
         for bone, joint in enumerate(bones.joint):
-            ratio = distance / np.maximum(sight.distances[:, bone], 1e-12)
+            ratio = distance / np.maximum(nearest_bones.distances[:, bone], 1e-12)
             share = np.where((ratio <= 1) & related[chosen, joint], ratio, 0) ** sharpness
             out[:, joint] = np.maximum(out[:, joint], share)
     out[np.arange(len(out)), chosen] = 1
     return out / out.sum(1, keepdims=True)
 
 
-def _carried_back(mesh: Mesh, surface: Surface, weights: Float[np.ndarray, "point joint"]) -> Float[np.ndarray, "vertex joint"]:
+def _to_mesh_vertices(
+    mesh: Mesh, surface: Surface, weights: Float[np.ndarray, "point joint"]
+) -> Float[np.ndarray, "vertex joint"]:
     """From the welded points to the file's vertices; those that no sound face uses move with the nearest place."""
     out = weights[np.maximum(surface.point_of_vertex, 0)]
     stray = np.flatnonzero(surface.point_of_vertex < 0)
