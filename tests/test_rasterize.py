@@ -256,8 +256,7 @@ def test_cpu_reads_the_users_memory() -> None:
 def test_vector_exponential_is_exact_to_rounding() -> None:
     import numba
 
-    from akd.render.simd import WIDTH
-    from akd.render.simd import exp2, load, store
+    from akd.render.simd import WIDTH, exp2, load, store
 
     @numba.njit
     def powers(x, out):
