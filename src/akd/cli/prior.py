@@ -1,4 +1,4 @@
-"""Commands on video priors: what they cost, how the small one of our own is trained, what a prior knows."""
+"""Commands on video priors: sizes and costs, training the embedded one, samples and probes."""
 
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -41,7 +41,7 @@ class Info:
 
 @dataclass(frozen=True)
 class Clips:
-    """Film clips to train on: creatures of all plans but the held-out ones, in all gaits. Goes on where it stopped.
+    """Film training clips: creatures of all plans but the held-out ones, in all gaits. Resumes where it stopped.
 
     Example: akd prior clips runs/prior --count 380
     """
@@ -64,7 +64,7 @@ class Clips:
 
 @dataclass(frozen=True)
 class Train:
-    """Train a part of our own prior on a run's clips; a training that was stopped or killed goes on.
+    """Train a part of the embedded prior on a run's clips; a training that was stopped or killed resumes.
 
     Example: akd prior train video runs/prior
     """
@@ -102,22 +102,23 @@ class Export:
 
 @dataclass(frozen=True)
 class Sample:
-    """Let a prior dream: a contact sheet with one row of frames for each sentence.
+    """Sample a prior: a contact sheet with one row of frames for each prompt.
 
-    Example: akd prior sample embedded "a dog walking" "a horse galloping" --out dreams.png
+    Example: akd prior sample embedded "a dog walking" "a horse galloping" --out samples.png
     """
 
     name: Annotated[str, tyro.conf.Positional] = "embedded"
     """A folder, a model on the hub, or "embedded"."""
     prompts: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
-    """Sentences; without any, eight to judge a small prior by."""
+    """Prompts; without any, eight that show a small prior's quality."""
     out: Path = Path("samples.png")
     seed: int = 0
     steps: int = 25
-    """In how many steps noise is removed."""
+    """Sampling steps."""
     guidance: float = 4.0
+    """Scale of classifier-free guidance."""
     force: bool = False
-    """Overwrite a picture that is there."""
+    """Overwrite an existing picture."""
 
     def run(self) -> None:
         from akd.assets import write_new
@@ -134,7 +135,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Probe:
-    """Does the true clip look more likely to the prior than wrong ones (frozen, reversed, shuffled …)? Shares of wins.
+    """Compare denoising errors on true clips and on wrong ones (frozen, reversed, shuffled …): share of wins of the true ones.
 
     Example: akd prior probe embedded --plans dog human
     """
@@ -146,7 +147,7 @@ class Probe:
     draws: int = 4
     """Draws of noise for each clip and time."""
     judge: Literal["error", "surprise"] = "error"
-    """By the denoising error, or by what distillation compares whole motions by."""
+    """By the plain denoising error, or by the guided one ("surprise"), by which distillation compares motions."""
 
     def run(self) -> None:
         from rich.table import Table
@@ -176,5 +177,5 @@ Job = (
 
 
 def prior(job: tyro.conf.OmitSubcommandPrefixes[tyro.conf.OmitArgPrefixes[Job]]) -> None:
-    """Video models: what they cost, train our own small one, see and probe what one knows."""
+    """Video models: sizes and costs, training the embedded one, samples and probes."""
     job.run()

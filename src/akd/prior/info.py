@@ -3,7 +3,6 @@
 The configurations of the big models are copied here as published, so that nothing has to be downloaded.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +13,8 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from akd.errors import AkdError
-from akd.prior.families import FAMILIES
+from akd.prior.families import FAMILIES, family_class
+from akd.prior.folder import INDEX, read_index, read_object
 from akd.prior.load import EMBEDDED, EMBEDDED_FOLDER
 from akd.prior.prior import LatentShape, VideoPrior
 
@@ -166,13 +166,16 @@ def known_model(name: str) -> KnownModel:
     if name in KNOWN_MODELS:
         return KNOWN_MODELS[name]
     folder = EMBEDDED_FOLDER if name == EMBEDDED else Path(name)
-    if not (folder / "model_index.json").is_file():
+    if not (folder / INDEX).is_file():
         known = ", ".join((EMBEDDED, *KNOWN_MODELS))
         raise AkdError(f"Nothing is known about {name!r} without a download: give its folder, or one of {known}.")
-    index = json.loads((folder / "model_index.json").read_text())
+    index = read_index(folder)
+    family_class(index["_class_name"], name)
 
     def part(which: str) -> Part:
-        config = json.loads((folder / which / "config.json").read_text())
+        config = read_object(folder / which / "config.json")
+        if index.get(which, [None, None])[1] is None:
+            raise AkdError(f"{folder / INDEX} names no class for {which}: copy the whole folder again.")
         return index[which][1], {key: value for key, value in config.items() if not key.startswith("_")}
 
     network = part("unet" if "unet" in index else "transformer")

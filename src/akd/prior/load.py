@@ -1,18 +1,22 @@
-"""Priors by name: a folder, a name on the hub, or the one inside the package."""
+"""Priors by name: a folder, a model on the hub, or the one inside the package."""
 
-import json
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 
 from akd.errors import AkdError
-from akd.prior.families import FAMILIES
+from akd.prior.families import family_class
+from akd.prior.folder import INDEX, check_weights, read_index
+from akd.prior.hub import locate
 from akd.prior.prior import VideoPrior
 from akd.render.film import FilmSettings
 
 EMBEDDED = "embedded"
 EMBEDDED_FOLDER = Path(__file__).parent / "weights"
+TOKENIZER_PACKAGES = {"sentencepiece": "sentencepiece", "protobuf": "google.protobuf", "ftfy": "ftfy", "tiktoken": "tiktoken"}
+"""Packages that only some models' tokenizers need, and the module by which each is found."""
 Offload = Literal["none", "model", "sequential"]
 
 
@@ -25,12 +29,12 @@ def load_prior(
     ``offload`` keeps the parts (*model*) or even single layers (*sequential*) that do not work at the moment in main memory.
     ``tiling`` encodes pictures piece by piece, ``slicing`` one video of a batch after the other: less memory, more time.
     """
-    folder = EMBEDDED_FOLDER if name == EMBEDDED else Path(name)
-    source = str(folder) if folder.is_dir() else name
-    if name == EMBEDDED and not folder.is_dir():
-        raise AkdError("This copy of akd came without its own prior: name a folder with one, or train it with `akd prior train`.")
-    family = _family(source)
-    pipe = _pipeline(source, dtype)
+    folder, online = _find(name)
+    index = _index_on_hub(name) if folder is None else read_index(folder)
+    family = family_class(index["_class_name"], name)
+    if folder is not None and not online:
+        check_weights(folder, index)
+    pipe = _pipeline(name if folder is None or online else str(folder), dtype)
     if offload == "none":
         pipe.to(device)
     elif offload == "model":
@@ -42,41 +46,42 @@ def load_prior(
     if slicing:
         pipe.vae.enable_slicing()
     pipe.set_progress_bar_config(disable=True)
-    film = folder / "film.json"
-    return VideoPrior(FAMILIES[family](pipe), FilmSettings.load(film) if film.is_file() else None)
+    film = None if folder is None else folder / "film.json"
+    return VideoPrior(family(pipe), FilmSettings.load(film) if film and film.is_file() else None)
 
 
-def _family(source: str) -> str:
-    """Which family a folder or a model on the hub belongs to."""
-    name = _index(source).get("_class_name", "nothing")
-    if name not in FAMILIES:
-        raise AkdError(f"{source} is a {name}, no family of video models known here; those are {', '.join(FAMILIES)}.")
-    return name
+def _find(name: str) -> tuple[Path | None, bool]:
+    """The folder of a prior, if it is on this machine, and whether the hub is to be asked about it."""
+    folder = EMBEDDED_FOLDER if name == EMBEDDED else Path(name)
+    if folder.is_dir():
+        return folder, False
+    if name == EMBEDDED:
+        raise AkdError("This copy of akd came without its own prior: name a folder with one, or train it with `akd prior train`.")
+    return locate(name)
 
 
-def _index(source: str) -> dict[str, Any]:
-    if Path(source).is_dir():
-        index = Path(source) / "model_index.json"
-        if not index.is_file():
-            raise AkdError(f"The folder {source} has no model_index.json, so it is no diffusers pipeline: name one that is.")
-        return json.loads(index.read_text())
-    from diffusers import DiffusionPipeline
+def _index_on_hub(name: str) -> dict[str, Any]:
+    from huggingface_hub import hf_hub_download
 
-    return _reachable(source, DiffusionPipeline.load_config, source)
+    return read_index(Path(_called(name, hf_hub_download, name, INDEX)).parent)
 
 
 def _pipeline(source: str, dtype: torch.dtype) -> Any:
-    import diffusers
-    import transformers
+    try:
+        import diffusers
+        import transformers
+    except ImportError as error:
+        raise AkdError(f"The model {source} needs packages that are not installed: run `pip install 'akd[prior]'`.") from error
 
     # Bars for parts that load in a second would only push what a command says off the screen.
     diffusers.utils.logging.disable_progress_bar()
     transformers.utils.logging.disable_progress_bar()
-    return _reachable(source, diffusers.DiffusionPipeline.from_pretrained, source, dtype=dtype)
+    load = diffusers.DiffusionPipeline.from_pretrained
+    return _called(source, load, source, dtype=dtype, use_safetensors=True, trust_remote_code=False)
 
 
-def _reachable(source: str, function: Any, *args: Any, **options: Any) -> Any:
-    """Call something that may need the network, and say in one sentence what to do if it fails."""
+def _called(source: str, function: Any, *args: Any, **options: Any) -> Any:
+    """The result of a function that reads a model; what goes wrong is said in one sentence with its cure."""
     from huggingface_hub.errors import GatedRepoError, HFValidationError, RepositoryNotFoundError
 
     try:
@@ -85,11 +90,25 @@ def _reachable(source: str, function: Any, *args: Any, **options: Any) -> Any:
         raise AkdError(f"The model {source} is gated: accept its terms on its page, then run `hf auth login`.") from error
     except (RepositoryNotFoundError, HFValidationError) as error:
         raise AkdError(f"There is no folder and no model {source!r} on the hub: check the name, or use 'embedded'.") from error
-    except (OSError, ValueError) as error:
-        raise AkdError(
-            f"The model {source} could not be loaded ({_first_line(error)}): go online, or download it and give its folder."
-        ) from error
+    except (ImportError, OSError, ValueError, TypeError, KeyError, AttributeError, RuntimeError) as error:
+        raise AkdError(_reason(source, error)) from error
+
+
+def _reason(source: str, error: Exception) -> str:
+    said = str(error).lower()
+    missing = [name for name, module in TOKENIZER_PACKAGES.items() if name in said and not _installed(module)]
+    if missing:
+        return f"The tokenizer of {source} needs the package {missing[0]}, which is missing: run `pip install {missing[0]}`."
+    cure = "copy the whole folder again" if Path(source).is_dir() else "try again, or download it and give its folder"
+    return f"The model {source} could not be loaded ({_first_line(error)}): {cure}."
+
+
+def _installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n")[0][:150].rstrip(".")
+    return (str(error).strip() or type(error).__name__).split("\n")[0][:150].rstrip(".:")

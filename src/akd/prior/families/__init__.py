@@ -1,5 +1,6 @@
 """The families, found by the pipeline class that a model's folder names."""
 
+from akd.errors import AkdError
 from akd.prior.families.cogvideox import CogVideoX
 from akd.prior.families.hunyuan import HunyuanVideo
 from akd.prior.families.ltx import LTXVideo
@@ -10,3 +11,10 @@ from akd.prior.family import Family
 FAMILIES: dict[str, type[Family]] = {
     family.pipeline_class: family for family in (CogVideoX, Wan, LTXVideo, HunyuanVideo, ModelScope)
 }
+
+
+def family_class(pipeline: str, source: str) -> type[Family]:
+    """The family of a pipeline class; ``source`` is the model that names it, for the error."""
+    if pipeline not in FAMILIES:
+        raise AkdError(f"{source} is a {pipeline}, no family of video models known here; those are {', '.join(FAMILIES)}.")
+    return FAMILIES[pipeline]

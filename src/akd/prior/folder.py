@@ -1,0 +1,85 @@
+"""Folders of diffusers pipelines, checked before anything is loaded: what is wrong with one is said in one sentence."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from akd.errors import AkdError
+
+INDEX = "model_index.json"
+NETWORKS = ("transformer", "unet", "vae", "text_encoder", "text_encoder_2")
+"""Parts of a pipeline that have weights."""
+PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
+"""Suffixes of weights that run code when they are read."""
+MAX_HEADER_BYTES = 100_000_000
+"""Longest header that the safetensors format allows."""
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """A JSON file that holds an object."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise AkdError(f"{path} cannot be read ({error.strerror}): copy the whole folder again.") from error
+    except ValueError as error:
+        raise AkdError(f"{path} is not JSON ({error}): copy the whole folder again.") from error
+    if not isinstance(value, dict):
+        raise AkdError(f"{path} holds a {type(value).__name__} instead of an object: copy the whole folder again.")
+    return value
+
+
+def read_index(folder: Path) -> dict[str, Any]:
+    """A pipeline's ``model_index.json``: its class and the [library, class] of each part."""
+    if not (folder / INDEX).is_file():
+        raise AkdError(f"The folder {folder} has no {INDEX}, so it is no diffusers pipeline: name one that is.")
+    index = read_object(folder / INDEX)
+    if not isinstance(index.get("_class_name"), str):
+        raise AkdError(f"{folder / INDEX} names no pipeline, _class_name is {index.get('_class_name')!r}: copy the folder again.")
+    for part in (*NETWORKS, "scheduler", "tokenizer"):
+        entry = index.get(part, [None, None])
+        if not (isinstance(entry, list) and len(entry) == 2 and all(name is None or isinstance(name, str) for name in entry)):
+            raise AkdError(f"{folder / INDEX} has {entry!r} for {part} instead of a library and a class: copy the folder again.")
+    return index
+
+
+def check_weights(folder: Path, index: Mapping[str, Any]) -> None:
+    """Refuse a folder in which a network's configuration or weights are missing, pickled or cut off."""
+    for part in NETWORKS:
+        if index.get(part, [None, None])[1] is not None:
+            read_object(folder / part / "config.json")
+            for file in _weight_files(folder / part):
+                _check_complete(file)
+
+
+def _weight_files(folder: Path) -> list[Path]:
+    files = sorted(folder.glob("*.safetensors"))
+    for listing in folder.glob("*.safetensors.index.json"):
+        shards = read_object(listing).get("weight_map", {})
+        missing = sorted(set(shards.values()) - {file.name for file in files}) if isinstance(shards, dict) else [listing.name]
+        if missing:
+            raise AkdError(f"The folder {folder} lacks {missing[0]}, which {listing.name} lists: copy the whole folder again.")
+    if files:
+        return files
+    pickled = sorted(file.name for file in folder.iterdir() if file.suffix in PICKLED)
+    if pickled:
+        raise AkdError(
+            f"The weights {folder / pickled[0]} are pickled, and reading them can run any code: convert them to safetensors."
+        )
+    raise AkdError(f"The folder {folder} has no weights (*.safetensors): copy the whole folder again.")
+
+
+def _check_complete(file: Path) -> None:
+    """A safetensors file is 8 bytes (length of the header), the header (JSON) and the tensors, whose ends the header gives."""
+    size = file.stat().st_size
+    with file.open("rb") as stream:
+        length = int.from_bytes(stream.read(8), "little")
+        if size < 8 or length > min(size - 8, MAX_HEADER_BYTES):
+            raise AkdError(f"The weights {file} are cut off or no safetensors ({size:,} bytes): copy the file again.")
+        try:
+            header = json.loads(stream.read(length))
+            end = max((entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"), default=0)
+        except (ValueError, AttributeError, TypeError, KeyError, IndexError) as error:
+            raise AkdError(f"The weights {file} are no safetensors, their header is broken: copy the file again.") from error
+    if size != 8 + length + end:
+        raise AkdError(f"The weights {file} have {size:,} bytes instead of {8 + length + end:,}: copy the file again.")
