@@ -20,7 +20,7 @@ from akd.prior.load import load_prior
 from akd.prior.prior import VideoPrior
 from akd.reconstruct.skinned import skinned_splats
 from akd.render.film import film, film_rate
-from akd.training.held_out import FIRST_HELD_OUT_SEED
+from akd.training.data_card import FIRST_HELD_OUT_SEED
 
 REPEATS = 12
 DRAWS = 8

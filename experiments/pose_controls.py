@@ -18,14 +18,14 @@ from safetensors.torch import load_file
 from akd.creatures.build import creature
 from akd.posespace.network import save_weights
 from akd.posespace.space import PoseSpace
-from akd.training.held_out import FIRST_HELD_OUT_SEED
-from akd.training.poses.run import PoseTraining, train_posespace
-from akd.training.poses.specimens import read_specimens
+from akd.training.data_card import FIRST_HELD_OUT_SEED
+from akd.training.posespace.dataset import read_pose_shards
+from akd.training.posespace.train import PoseTraining, train_posespace
 from experiments.posespace import Case, creature_poses, noticing, quality
 
 ARMS: dict[str, dict[str, Any]] = {
     "everything": {}, "no distilled poses": {"sources": ("creatures",)}, "distilled poses only": {"sources": ("distilled",)},
-    "places only": {"bends": 0.0}, "no graph": {"graph": False}, "no validators": {"collisions": 0.0},
+    "places only": {"vector_weight": 0.0}, "no graph": {"graph": False}, "no validators": {"collision_weight": 0.0},
 }  # fmt: skip
 PLANS = ("dog", "human", "bear")
 """New individuals of two known plans, and one of a plan that was held out."""
@@ -43,7 +43,7 @@ class Options:
     """A training of the run that every arm goes on from, as `akd posespace train` would; by default all begin with nothing."""
     arms: tuple[str, ...] = tuple(ARMS)
     judged: Path | None = None
-    """Folder of further specimens, distilled and not trained on: how plausible are they found?"""
+    """Folder of further individuals, distilled and not trained on: how plausible are they found?"""
 
 
 def weights_of(arm: str, options: Options) -> Path:
@@ -72,9 +72,9 @@ def _judging(options: Options, weights: Path) -> dict[str, float]:
     if options.judged is None:
         return {}
     scores = []
-    for specimen in read_specimens(options.judged):
-        space = PoseSpace.build(creature(specimen.plan, specimen.seed), weights=weights)
-        scores.append(space.score(torch.as_tensor(specimen.bends)))
+    for individual in read_pose_shards(options.judged):
+        space = PoseSpace.build(creature(individual.plan, individual.seed), weights=weights)
+        scores.append(space.score(torch.as_tensor(individual.vectors)))
     percentile, plausible = (torch.cat([getattr(score, name) for score in scores]) for name in ("percentile", "plausible"))
     return {"distilled percentile": float(percentile.mean()), "distilled plausible": float(plausible.float().mean())}
 

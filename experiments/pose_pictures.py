@@ -21,8 +21,8 @@ from akd.posespace.space import PoseSpace
 from akd.render.preview import PreviewSettings, preview_frames
 from akd.rig import Rig
 from akd.skeleton import Pose, forward_kinematics
-from akd.training.held_out import FIRST_HELD_OUT_SEED
-from akd.training.poses.specimens import read_specimens
+from akd.training.data_card import FIRST_HELD_OUT_SEED
+from akd.training.posespace.dataset import read_pose_shards
 
 FOX = "fox_khronos/Fox.glb"
 MAN = "cesium_man/CesiumMan.glb"
@@ -72,7 +72,7 @@ def drag(rig: Rig, options: Options, limb: str, way: tuple[float, float, float])
         target = rest[pulled] + share * torch.tensor(way)
         handles = [Handle(skeleton.names[joint], position=tuple(rest[joint].tolist())) for joint in held]
         found = space.solve((*handles, Handle(skeleton.names[pulled], position=tuple(target.tolist()))), pose)
-        pose = vectors_to_pose(found.bends, found.root)
+        pose = vectors_to_pose(found.vectors, found.root)
         poses.append(pose)
     return pictures(rig, _batch(poses), options)
 
@@ -83,7 +83,7 @@ def walk(rig: Rig, options: Options) -> list[torch.Tensor]:
     keys = space.sample(2, seed=4)
     found = []
     for way in ("string", "straight"):
-        motion = space.walk(keys, seconds=(COLUMNS - 1) / 10, fps=10, way=way)  # type: ignore[arg-type]
+        motion = space.walk(keys, seconds=(COLUMNS - 1) / 10, fps=10, method=way)  # type: ignore[arg-type]
         found += pictures(rig, motion.pose, options)
     return found
 
@@ -91,10 +91,10 @@ def walk(rig: Rig, options: Options) -> list[torch.Tensor]:
 def second_source(folder: Path, options: Options) -> list[torch.Tensor]:
     """What some of the distilled creatures do, sixteen moments of each."""
     found = []
-    for specimen in read_specimens(folder):
-        if specimen.plan in DISTILLED:
-            rig = creature(specimen.plan, specimen.seed)
-            chosen = torch.as_tensor(specimen.bends[:: len(specimen.bends) // POSES][:POSES])
+    for individual in read_pose_shards(folder):
+        if individual.plan in DISTILLED:
+            rig = creature(individual.plan, individual.seed)
+            chosen = torch.as_tensor(individual.vectors[:: len(individual.vectors) // POSES][:POSES])
             root = torch.as_tensor(rig.skeleton.positions[0], dtype=chosen.dtype)
             found += pictures(rig, vectors_to_pose(chosen, root), options)
     return found

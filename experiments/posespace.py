@@ -20,7 +20,7 @@ from akd.assets import load_rig
 from akd.character.clips import read_clip
 from akd.creatures.build import creature
 from akd.posespace.denoiser import Denoiser, Poses
-from akd.posespace.limits import OUTSIDE
+from akd.posespace.limits import LIMIT_SPREADS
 from akd.posespace.measures import (
     CORRUPTIONS,
     auc,
@@ -33,17 +33,17 @@ from akd.posespace.measures import (
     precision_recall,
     uniform_poses,
 )
-from akd.posespace.network import SHIPPED, level
+from akd.posespace.network import SHIPPED, noise_level
 from akd.posespace.representation import pose_to_vectors
-from akd.posespace.rig_batch import posed
+from akd.posespace.rig_batch import batch_kinematics
 from akd.posespace.solving import Handle
 from akd.posespace.space import PoseSpace
-from akd.posespace.validity import SHALLOW
+from akd.posespace.validity import ALLOWED_DEPTH
 from akd.rig import Rig
 from akd.rigging.rig_file import rig_file
-from akd.training.held_out import FIRST_HELD_OUT_SEED, HELD_OUT_PLANS
-from akd.training.poses.choreographies import draw_poses
-from akd.training.poses.specimens import sound
+from akd.training.data_card import FIRST_HELD_OUT_SEED, HELD_OUT_PLANS
+from akd.training.posespace.creature_poses import draw_poses
+from akd.training.posespace.dataset import collision_free
 
 NEW = ("human", "dog", "horse", "tyrannosaur", "spider", "lizard", "chick")
 ARTISTS = ("fox_khronos/Fox.glb", "q_wolf/Wolf.glb", "q_spider/Spider.glb", "q_trex/Trex.glb", "cesium_man/CesiumMan.glb",
@@ -103,8 +103,8 @@ def creature_poses(rig: Rig, count: int) -> Poses:
     found: list[Poses] = []
     seed = 0
     while sum(len(poses) for poses in found) < count:
-        bends = pose_to_vectors(draw_poses(rig, np.random.default_rng((seed, 99))))
-        found.append(bends[sound(rig, bends)])
+        vectors = pose_to_vectors(draw_poses(rig, np.random.default_rng((seed, 99))))
+        found.append(vectors[collision_free(rig, vectors)])
         seed += 1
     return torch.cat(found)[:count]
 
@@ -122,7 +122,7 @@ def measure(case: Case, options: Options) -> dict[str, float | str]:
     """One row of the table."""
     began = time.process_time()
     space = PoseSpace.build(case.rig, weights=options.weights)
-    row: dict[str, float | str] = {"group": case.group, "rig": case.name, "joints": space.sketch.joint_count}
+    row: dict[str, float | str] = {"group": case.group, "rig": case.name, "joints": space.descriptor.joint_count}
     row["build s"] = time.process_time() - began
     if options.permuted:
         space = _permuted(space)
@@ -143,7 +143,7 @@ def measure(case: Case, options: Options) -> dict[str, float | str]:
 def _baselines(space: PoseSpace, case: Case, options: Options) -> dict[str, Poses]:
     mean, spread, count = space.denoiser.mean, space.denoiser.spread, options.poses
     out = {
-        "random in limits": uniform_poses(mean - OUTSIDE * spread, mean + OUTSIDE * spread, count, 1),
+        "random in limits": uniform_poses(mean - LIMIT_SPREADS * spread, mean + LIMIT_SPREADS * spread, count, 1),
         "gaussian zero-shot": gaussian_poses(mean, spread, count, 1),
     }
     if case.real is not None:
@@ -155,7 +155,7 @@ def _baselines(space: PoseSpace, case: Case, options: Options) -> dict[str, Pose
 
 
 def quality(space: PoseSpace, case: Case, poses: Poses) -> dict[str, float]:
-    out = {"self-intersection": float((space.faults(poses).depth > SHALLOW).float().mean())}
+    out = {"self-intersection": float((space.faults(poses).depth > ALLOWED_DEPTH).float().mean())}
     if case.real is not None:
         real, made = _places(space, case.real), _places(space, poses)
         out["precision"], out["recall"] = precision_recall(real.flatten(1), made.flatten(1))
@@ -164,9 +164,9 @@ def quality(space: PoseSpace, case: Case, poses: Poses) -> dict[str, float]:
     return out
 
 
-def _places(space: PoseSpace, bends: Poses) -> torch.Tensor:
+def _places(space: PoseSpace, vectors: Poses) -> torch.Tensor:
     """Joints seen from the root, the body upright as it is."""
-    return posed(space.denoiser.rig.rigs, bends[None])[1][0]
+    return batch_kinematics(space.denoiser.rig.rigs, vectors[None])[1][0]
 
 
 def _solving(space: PoseSpace, good: Poses, count: int = 10) -> dict[str, float]:
@@ -178,17 +178,17 @@ def _solving(space: PoseSpace, good: Poses, count: int = 10) -> dict[str, float]
     rest = skeleton.rest_pose(1)
     found: dict[str, list[float]] = {}
     for target in good[torch.linspace(0, len(good) - 1, count).long()]:
-        places = space.solver.chains.place(target[None], rest.root_position).position[0]
+        places = space.solver.kinematics.forward(target[None], rest.root_position).position[0]
         handles = tuple(Handle(skeleton.names[tip], position=tuple(places[tip].tolist())) for tip in tips)
         began = time.process_time()
         ours = space.solve(handles, rest)
         found.setdefault("ik ms", []).append(1000 * (time.process_time() - began))
-        bare = plain.solve(handles, pose_to_vectors(rest), rest.root_position, opinions=())
+        bare = plain.solve(handles, pose_to_vectors(rest), rest.root_position, prior_times=())
         for name, solution in {"ik": ours, "ik without prior": bare}.items():
             found.setdefault(f"{name} error %", []).append(100 * float(solution.error[0]) / size)
-            found.setdefault(f"{name} percentile", []).append(float(space.score(solution.bends).percentile[0]))
-        bends = _nudged(space, tips, places[tips])
-        missed = space.solver.chains.place(bends, rest.root_position).position[0, tips] - places[tips]
+            found.setdefault(f"{name} percentile", []).append(float(space.score(solution.vectors).percentile[0]))
+        vectors = _nudged(space, tips, places[tips])
+        missed = space.solver.kinematics.forward(vectors, rest.root_position).position[0, tips] - places[tips]
         found.setdefault("ik by nudging error %", []).append(100 * float(missed.norm(dim=-1).max()) / size)
     return {name: float(np.median(values)) for name, values in found.items()}
 
@@ -198,13 +198,13 @@ def _nudged(space: PoseSpace, tips: list[int], targets: torch.Tensor, steps: int
     denoiser, root = space.denoiser, torch.as_tensor(space.rig.skeleton.positions[:1], dtype=torch.float32)
     z, times = denoiser.noise(1, 3), torch.linspace(1, 0, steps + 1)
     for now, then in pairwise(times):
-        guess = denoiser.guess(z, float(now)).requires_grad_(True)
-        missed = space.solver.chains.place(denoiser.to_bends(guess), root).position[:, tips] - targets
+        guess = denoiser.denoise(z, float(now)).requires_grad_(True)
+        missed = space.solver.kinematics.forward(denoiser.to_vectors(guess), root).position[:, tips] - targets
         (slope,) = torch.autograd.grad(missed.square().sum(), guess)
         clean = guess.detach() - push * slope / slope.abs().max().clamp(min=1e-6) * missed.detach().norm(dim=-1).max()
-        (alpha, sigma), (alpha_then, sigma_then) = level(now), level(then)
+        (alpha, sigma), (alpha_then, sigma_then) = noise_level(now), noise_level(then)
         z = alpha_then * clean + sigma_then * (z - alpha * clean) / sigma
-    return denoiser.to_bends(clean)
+    return denoiser.to_vectors(clean)
 
 
 def _walking(space: PoseSpace, good: Poses, count: int = 3) -> dict[str, float]:
@@ -215,7 +215,7 @@ def _walking(space: PoseSpace, good: Poses, count: int = 3) -> dict[str, float]:
     for way in ("straight", "string", "noise"):
         worst, jump = [], []
         for number, pair in enumerate(pairs):
-            path = pose_to_vectors(space.walk(good[pair], seconds=0.5, fps=20, way=way).pose)
+            path = pose_to_vectors(space.walk(good[pair], seconds=0.5, fps=20, method=way).pose)
             steps = (_places(space, path[1:]) - _places(space, path[:-1])).norm(dim=-1).mean(-1)
             if way == "straight":
                 straight.append(max(float(steps.mean()), 1e-6))
@@ -233,20 +233,20 @@ def _inverting(space: PoseSpace, good: Poses) -> dict[str, float]:
 
 
 def noticing(space: PoseSpace, real: Poses) -> dict[str, float]:
-    rng, good = np.random.default_rng(0), space.score(real).strangeness
+    rng, good = np.random.default_rng(0), space.score(real).anomaly
     return {
-        f"auc {name}": auc(good, space.score(spoil(space.sketch, real, rng)).strangeness) for name, spoil in CORRUPTIONS.items()
+        f"auc {name}": auc(good, space.score(spoil(space.descriptor, real, rng)).anomaly) for name, spoil in CORRUPTIONS.items()
     }
 
 
 def _permuted(space: PoseSpace) -> PoseSpace:
     """The same space with the rig's encoding dealt out among the wrong joints."""
-    order = torch.as_tensor(np.random.default_rng(0).permutation(space.sketch.joint_count))
+    order = torch.as_tensor(np.random.default_rng(0).permutation(space.descriptor.joint_count))
     rig = space.denoiser.rig
     wrong = rig._replace(hidden=rig.hidden[:, order], range=type(rig.range)(*(part[:, order] for part in rig.range)))
-    denoiser = Denoiser(space.denoiser.network, wrong, space.denoiser.deal)
+    denoiser = Denoiser(space.denoiser.network, wrong, space.denoiser.noise_order)
     return replace(space, denoiser=denoiser, validators=replace(space.validators, denoiser=denoiser),
-                   judge=replace(space.judge, denoiser=denoiser), solver=replace(space.solver, denoiser=denoiser))  # fmt: skip
+                   scorer=replace(space.scorer, denoiser=denoiser), solver=replace(space.solver, denoiser=denoiser))  # fmt: skip
 
 
 def table(rows: list[dict[str, float | str]], by: str) -> str:

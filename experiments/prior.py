@@ -13,8 +13,8 @@ import torch
 from akd.prior.load import load_prior
 from akd.prior.prior import VideoPrior
 from akd.prior.schedule import add_noise
-from akd.training.held_out import FIRST_HELD_OUT_SEED, HELD_OUT_PLANS
-from akd.training.prior.probe import JUDGES, TIMES, ProbeTable, creature_cases, probe, rig_case
+from akd.training.data_card import FIRST_HELD_OUT_SEED, HELD_OUT_PLANS
+from akd.training.prior.probe import CLIP_ERRORS, TIMES, ProbeTable, creature_cases, probe, rig_case
 
 PLANS = ("dog", "human", "horse", "cat", "spider", "tyrannosaur", "lizard", *HELD_OUT_PLANS)
 RIGS = (
@@ -56,7 +56,7 @@ def main() -> None:
     parser.add_argument("--individuals", type=int, default=1)
     parser.add_argument("--plans", nargs="*", default=PLANS)
     parser.add_argument("--draws", type=int, default=4)
-    parser.add_argument("--judge", choices=JUDGES, default="error")
+    parser.add_argument("--error", "--judge", choices=CLIP_ERRORS, default="error")
     options = parser.parse_args()
     torch.set_num_threads(1)
     began = time.perf_counter()
@@ -64,10 +64,10 @@ def main() -> None:
     print(f"loaded in {time.perf_counter() - began:.1f} s, score in {min(score_seconds(prior) for _ in range(3)):.2f} s")
     seeds = range(FIRST_HELD_OUT_SEED, FIRST_HELD_OUT_SEED + options.individuals)
     cases = (case for plan in options.plans for case in creature_cases(plan, seeds, prior.film))
-    show(probe(prior, cases, draws=options.draws, judge=options.judge))
+    show(probe(prior, cases, draws=options.draws, error=options.error))
     if options.rigs:
         cases = (rig_case(options.rigs / path, *rest, prior.film) for path, *rest in RIGS)
-        show(probe(prior, cases, draws=options.draws, judge=options.judge))
+        show(probe(prior, cases, draws=options.draws, error=options.error))
 
 
 if __name__ == "__main__":

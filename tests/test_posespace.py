@@ -18,14 +18,15 @@ from akd.posespace.network import NetworkConfig, PoseNetwork, Range, load_networ
 from akd.posespace.representation import mirrored, pose_to_vectors, rig_descriptor, vectors_to_pose
 from akd.posespace.solving import Handle
 from akd.posespace.space import PoseSpace
-from akd.posespace.walking import evenly
+from akd.posespace.walking import evenly_spaced
 from akd.rig import Rig
 from akd.skeleton import Skeleton, forward_kinematics
-from akd.training.held_out import FIRST_HELD_OUT_SEED, TRAINING_PLANS
+from akd.training.data_card import FIRST_HELD_OUT_SEED, TRAINING_PLANS
 from akd.training.loop import TrainingConfig
-from akd.training.poses.batches import draw_batch
-from akd.training.poses.run import PoseTraining, range_loss, train_posespace, trained_so_far
-from akd.training.poses.specimens import lean_rig, read_specimens, write_specimens
+from akd.training.posespace.batches import draw_batch
+from akd.training.posespace.dataset import read_pose_shards, write_pose_shards
+from akd.training.posespace.point_rig import point_rig
+from akd.training.posespace.train import PoseTraining, range_loss, train_posespace, trained_so_far
 from test_posespace_values import other_order, reordered
 
 
@@ -43,7 +44,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def space(weights: Path) -> PoseSpace:
-    return PoseSpace.build(lean_rig("human", 1), weights=weights)
+    return PoseSpace.build(point_rig("human", 1), weights=weights)
 
 
 def chain_rig(count: int) -> Rig:
@@ -61,16 +62,16 @@ def test_the_same_seed_gives_the_same_poses_and_another_seed_others(space):
 
 
 def test_the_order_of_joints_does_not_matter(weights):
-    sketch = rig_descriptor(lean_rig("human", 1))
-    order = other_order(sketch)
+    descriptor = rig_descriptor(point_rig("human", 1))
+    order = other_order(descriptor)
     network = load_network(weights)
-    one, other = (Denoiser.of(network, s) for s in (sketch, reordered(sketch, order)))
-    first, second = (d.to_bends(d.decode(d.noise(3, 7))) for d in (one, other))
+    one, other = (Denoiser.of(network, s) for s in (descriptor, reordered(descriptor, order)))
+    first, second = (d.to_vectors(d.decode(d.noise(3, 7))) for d in (one, other))
     assert torch.allclose(first[:, order], second, atol=1e-4)
 
 
 def test_left_and_right_have_the_same_range(weights):
-    rig = lean_rig("spider", 1)
+    rig = point_rig("spider", 1)
     denoiser = Denoiser.of(load_network(weights), rig_descriptor(rig))
     assert torch.allclose(mirrored(rig.skeleton, denoiser.mean), denoiser.mean, atol=1e-5)
     partner = torch.as_tensor(rig.skeleton.mirror)
@@ -84,8 +85,8 @@ def test_handles_are_met_exactly_by_plausible_means(space):
     found = space.solve((Handle(skeleton.names[hand], position=tuple(target.tolist())),), count=3)
     assert len(found.error) == 3
     assert found.error.max() < 1e-3
-    placed = forward_kinematics(skeleton, vectors_to_pose(found.bends, found.root))
-    assert torch.allclose(placed.position[:, hand], torch.as_tensor(target).float().expand(3, 3), atol=2e-3)
+    posed = forward_kinematics(skeleton, vectors_to_pose(found.vectors, found.root))
+    assert torch.allclose(posed.position[:, hand], torch.as_tensor(target).float().expand(3, 3), atol=2e-3)
 
 
 def test_turns_and_looks_are_met(space):
@@ -105,7 +106,7 @@ def test_what_cannot_be_reached_is_said_and_approached(space):
     hand = skeleton.names[skeleton.limbs_of("arm")[0].tip]
     found = space.solve((*pinned, Handle(hand, position=(9.0, 1.0, 0.0))), free_root=False)
     assert found.error[0] > 3
-    assert found.bends.isfinite().all()
+    assert found.vectors.isfinite().all()
 
 
 def test_mistakes_are_said_in_one_sentence(space):
@@ -116,7 +117,7 @@ def test_mistakes_are_said_in_one_sentence(space):
     with pytest.raises(AkdError, match="at least one handle"):
         space.solve(())
     with pytest.raises(AkdError, match="at least two keyframes"):
-        space.walk(space.memory[:1], seconds=1.0)
+        space.walk(space.reference_poses[:1], seconds=1.0)
     with pytest.raises(AkdError, match="count of at least 1"):
         space.sample(0)
     with pytest.raises(AkdError, match="needs 3 numbers"):
@@ -143,9 +144,9 @@ def test_rigs_of_any_size(weights, count):
 def test_walks_keep_their_keyframes_and_step_evenly(space):
     keys = space.sample(3, seed=4)
     motion = space.walk(keys, seconds=1.0, fps=20)
-    found = pose_to_vectors(motion.pose)[:, 1:]  # an untrained network turns the root to the side, too, which is no part of bends
+    found = pose_to_vectors(motion.pose)[:, 1:]  # an untrained network turns the root to the side, too, which vectors leave out
     assert all(float((found - key).abs().amax((-1, -2)).min()) < 1e-3 for key in keys[:, 1:])
-    path = evenly(torch.cumsum(torch.rand(20, 4, 3), 0))
+    path = evenly_spaced(torch.cumsum(torch.rand(20, 4, 3), 0))
     steps = (path[1:] - path[:-1]).flatten(1).norm(dim=1)
     assert steps.max() / steps.min() < 1.7
 
@@ -157,27 +158,28 @@ def test_noise_and_back(space):
 
 def test_repair_leaves_sound_poses_and_pulls_others_apart(space):
     poses = space.sample(8, repair=False)
-    sound = space.faults(poses).sound
-    assert torch.allclose(space.validators.repaired(poses)[sound], poses[sound], atol=1e-5)
-    broken = torch.zeros(1, space.sketch.joint_count, 3)
+    sound = space.faults(poses).valid
+    assert torch.allclose(space.validators.repair(poses)[sound], poses[sound], atol=1e-5)
+    broken = torch.zeros(1, space.descriptor.joint_count, 3)
     for limb in space.rig.skeleton.limbs_of("arm"):
         broken[:, limb.joints[0]] = space.denoiser.mean[limb.joints[0]]
         broken[:, limb.joints[0], 2] += 2.5 * space.denoiser.spread[limb.joints[0], 2]
-    before, after = (space.faults(poses).depth for poses in (broken, space.validators.repaired(broken)))
+    before, after = (space.faults(poses).depth for poses in (broken, space.validators.repair(broken)))
     assert (after <= before + 1e-5).all()
 
 
 def test_guidance_leads_out_of_what_poses_run_into(space):
     noise = space.denoiser.noise(40, 5)
     alone, led = (
-        space.denoiser.to_bends(space.denoiser.decode(2 * noise, guide=guide)) for guide in (None, space.validators.guided)
+        space.denoiser.to_vectors(space.denoiser.decode(2 * noise, guidance=guidance))
+        for guidance in (None, space.validators.guide)
     )
     before, after = (space.validators.depths(poses).square().sum() for poses in (alone, led))
     assert before > 0
     assert after < 0.8 * before
-    sound = space.memory[space.faults(space.memory).depth == 0]
-    unit = space.denoiser.to_unit(sound)
-    assert torch.equal(space.validators.guided(unit), unit)
+    sound = space.reference_poses[space.faults(space.reference_poses).depth == 0]
+    unit = space.denoiser.to_normalised(sound)
+    assert torch.equal(space.validators.guide(unit), unit)
 
 
 def test_coverage_cannot_be_bought_by_scatter():
@@ -200,7 +202,7 @@ def test_the_energy_has_a_gradient_towards_the_plausible(space):
 
 def test_limits_hold_the_samples_and_are_written(space, tmp_path):
     limits = space.limits()
-    assert len(limits) == 3 * space.sketch.joint_count
+    assert len(limits) == 3 * space.descriptor.joint_count
     assert all(limit.least <= limit.usual <= limit.most for limit in limits)
     for name in ("limits.json", "limits.csv"):
         write_limits(tmp_path / name, limits)
@@ -210,7 +212,7 @@ def test_limits_hold_the_samples_and_are_written(space, tmp_path):
 
 
 def test_training_goes_on_where_it_stopped(tmp_path):
-    write_specimens(tmp_path / "poses" / "creatures", range(1), ("chick", "human"))
+    write_pose_shards(tmp_path / "poses" / "creatures", range(1), ("chick", "human"))
     short = TrainingConfig(steps=4, learning_rate=1e-3, save_every=2, warmup=1)
     whole = PoseTraining(tmp_path, short, rigs=2, poses_each=3, name="whole")
     train_posespace(whole)
@@ -224,7 +226,7 @@ def test_training_goes_on_where_it_stopped(tmp_path):
 
 
 def test_a_network_without_the_graph_can_be_trained_and_stored(tmp_path):
-    write_specimens(tmp_path / "poses" / "creatures", range(1), ("chick",))
+    write_pose_shards(tmp_path / "poses" / "creatures", range(1), ("chick",))
     short = TrainingConfig(steps=1, learning_rate=1e-3, save_every=1)
     network = train_posespace(PoseTraining(tmp_path, short, rigs=1, poses_each=2, graph=False))
     save_weights(network, tmp_path / "control.safetensors", {})
@@ -232,22 +234,22 @@ def test_a_network_without_the_graph_can_be_trained_and_stored(tmp_path):
 
 
 def test_few_individuals_of_a_second_source_are_seen_but_do_not_tell_ranges(tmp_path):
-    write_specimens(tmp_path, range(2), ("chick", "human", "dog"))
-    ours = read_specimens(tmp_path)
-    second = [replace(specimen, source="distilled") for specimen in ours[:1]]
+    write_pose_shards(tmp_path, range(2), ("chick", "human", "dog"))
+    ours = read_pose_shards(tmp_path)
+    second = [replace(individual, source="distilled") for individual in ours[:1]]
     rng = np.random.default_rng(0)
     batch = draw_batch(ours * 20 + second, 60, 2, rng)
-    seen = 60 - int(batch.telling.sum())
+    seen = 60 - int(batch.range_weight.sum())
     assert 1 <= seen <= 20  # an eighth, though it is one of 121
-    assert draw_batch(second, 4, 2, rng).telling.all()  # alone, it must
-    wide = replace(batch, mean=torch.where(batch.telling[:, None, None] > 0, batch.mean, batch.mean + 9.0))
+    assert draw_batch(second, 4, 2, rng).range_weight.all()  # alone, it must
+    wide = replace(batch, mean=torch.where(batch.range_weight[:, None, None] > 0, batch.mean, batch.mean + 9.0))
     believed = Range(batch.mean, batch.deviation + 0.1)
     assert torch.equal(range_loss(believed, batch), range_loss(believed, wide))
 
 
 def _stop_after(config: PoseTraining, steps: int) -> None:
     """Kill a training at a step."""
-    from akd.training.poses import run as training
+    from akd.training.posespace import train as training
 
     real, calls = training.pose_loss, []
 
@@ -266,15 +268,15 @@ def _stop_after(config: PoseTraining, steps: int) -> None:
 
 
 def test_poses_are_distilled_once_and_tagged(tmp_path: Path, monkeypatch):
-    from akd.training.poses import distilled
+    from akd.training.posespace import distilled_poses as distilled
     from test_animate import closed_prior
 
-    monkeypatch.setattr(distilled, "SHORT", replace(distilled.SHORT, iterations=2, draws=1, phases_at=()))
+    monkeypatch.setattr(distilled, "SHORT_RECIPE", replace(distilled.SHORT_RECIPE, iterations=2, draws=1, phases_at=()))
     kept = distilled.distil_poses(tmp_path / "distilled", closed_prior(), 1, each=6)
-    (specimen,) = read_specimens(tmp_path, ("distilled",))
-    assert specimen.bends.shape == (kept, specimen.sketch.joint_count, 3)
-    assert specimen.seed < FIRST_HELD_OUT_SEED
-    assert specimen.plan in TRAINING_PLANS
+    (individual,) = read_pose_shards(tmp_path, ("distilled",))
+    assert individual.vectors.shape == (kept, individual.descriptor.joint_count, 3)
+    assert individual.seed < FIRST_HELD_OUT_SEED
+    assert individual.plan in TRAINING_PLANS
     monkeypatch.setattr(distilled, "distill", None)  # nothing is done twice
     assert distilled.distil_poses(tmp_path / "distilled", closed_prior(), 1, each=6) == kept
 

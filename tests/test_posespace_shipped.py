@@ -16,10 +16,10 @@ from akd.posespace.denoiser import Denoiser
 from akd.posespace.measures import auc, hyperextended, pairwise_distance, shuffled, twisted
 from akd.posespace.network import SHIPPED, load_network
 from akd.posespace.representation import pose_to_vectors, rig_descriptor
-from akd.posespace.rig_batch import posed
+from akd.posespace.rig_batch import batch_kinematics
 from akd.posespace.solving import Handle
 from akd.posespace.space import PoseSpace
-from akd.training.poses.choreographies import draw_poses
+from akd.training.posespace.creature_poses import draw_poses
 
 
 @pytest.fixture(scope="module")
@@ -45,22 +45,22 @@ def test_the_file_is_small_and_read_in_no_time():
 def test_samples_are_sound_and_differ(whose, request):
     space = request.getfixturevalue(whose)
     made = space.sample(12, seed=3)
-    assert space.faults(made).sound.float().mean() > 0.9
-    assert pairwise_distance(posed(space.denoiser.rig.rigs, made[None])[1][0]) > 0.05
+    assert space.faults(made).valid.float().mean() > 0.9
+    assert pairwise_distance(batch_kinematics(space.denoiser.rig.rigs, made[None])[1][0]) > 0.05
 
 
 def test_corrupted_poses_of_an_unseen_plan_are_noticed(bear):
     good = pose_to_vectors(draw_poses(bear.rig, np.random.default_rng(5)))[::2]
-    rng, usual = np.random.default_rng(0), bear.score(good).strangeness
+    rng, usual = np.random.default_rng(0), bear.score(good).anomaly
     for spoil, wanted in ((twisted, 0.9), (hyperextended, 0.8), (shuffled, 0.8)):
-        assert auc(usual, bear.score(spoil(bear.sketch, good, rng)).strangeness) > wanted, spoil.__name__
+        assert auc(usual, bear.score(spoil(bear.descriptor, good, rng)).anomaly) > wanted, spoil.__name__
 
 
 def test_corrupted_poses_of_an_artists_clip_are_noticed(fox):
     good = pose_to_vectors(read_clip(fox.rig, "Run", fps=12).motion.pose).float()
-    rng, usual = np.random.default_rng(0), fox.score(good).strangeness
+    rng, usual = np.random.default_rng(0), fox.score(good).anomaly
     for spoil, wanted in ((twisted, 0.9), (hyperextended, 0.7)):
-        assert auc(usual, fox.score(spoil(fox.sketch, good, rng)).strangeness) > wanted, spoil.__name__
+        assert auc(usual, fox.score(spoil(fox.descriptor, good, rng)).anomaly) > wanted, spoil.__name__
 
 
 def test_knees_and_elbows_bend_as_they_should(fox):
@@ -69,17 +69,17 @@ def test_knees_and_elbows_bend_as_they_should(fox):
     clip = pose_to_vectors(read_clip(fox.rig, "Run", fps=12).motion.pose).mean(0)
     for start in ("b_RightForeArm", "b_LeftForeArm", "b_RightLeg02", "b_LeftLeg02"):
         joint = next(k for k, name in enumerate(names) if name.startswith(start))
-        assert float(clip[joint, 1] * fox.memory[:, joint, 1].mean()) > 0, start
+        assert float(clip[joint, 1] * fox.reference_poses[:, joint, 1].mean()) > 0, start
 
 
 def test_four_handles_are_met_by_a_pose_as_usual_as_any(fox):
     skeleton, target = fox.rig.skeleton, fox.sample(1, seed=9)
-    places = fox.solver.chains.place(target, torch.as_tensor(skeleton.positions[:1]).float()).position[0]
+    places = fox.solver.kinematics.forward(target, torch.as_tensor(skeleton.positions[:1]).float()).position[0]
     tips = [limb.tip for limb in skeleton.limbs_of("leg")]
     handles = tuple(Handle(skeleton.names[tip], position=tuple(places[tip].tolist())) for tip in tips)
     found = fox.solve(handles, skeleton.rest_pose(1))
     assert float(found.error[0]) < 1e-3
-    assert float(fox.score(found.bends).percentile[0]) > 1
+    assert float(fox.score(found.vectors).percentile[0]) > 1
 
 
 def test_a_turned_and_scaled_copy_of_a_rig_takes_the_same_poses(assets):
@@ -88,5 +88,5 @@ def test_a_turned_and_scaled_copy_of_a_rig_takes_the_same_poses(assets):
     still = replace(file, clips=(), sample=None, forward=None)
     moved = replace(still, rest=turn @ file.rest, mesh=file.mesh.transformed(turn))
     one, other = (Denoiser.of(load_network(), rig_descriptor(build_rig(source))) for source in (still, moved))
-    first, second = (d.to_bends(d.decode(d.noise(4, 1))) for d in (one, other))
+    first, second = (d.to_vectors(d.decode(d.noise(4, 1))) for d in (one, other))
     assert (first - second).abs().max() < 0.02

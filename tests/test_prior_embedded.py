@@ -14,7 +14,7 @@ from akd.prior.prior import VideoPrior
 from akd.render.film import FilmSettings
 from akd.training.prior.cache import ClipCache, to_network
 from akd.training.prior.clips import ClipLabel
-from akd.training.prior.encoder_start import start_encoder
+from akd.training.prior.encoder_init import init_encoder
 from akd.training.prior.networks import build_pipeline, build_vae
 
 
@@ -39,7 +39,7 @@ class DriftingBlobs(ClipCache):
 
 def test_the_started_encoder_is_a_code_from_which_pictures_follow_linearly() -> None:
     clips, vae = DriftingBlobs(18), build_vae()
-    start_encoder(vae, clips, count=12)
+    init_encoder(vae, clips, count=12)
     with torch.no_grad():
         videos = to_network(torch.stack([clips.video(i) for i in range(18)]))
         latents = torch.cat([vae.encode(video[None]).latent_dist.mean for video in videos])
@@ -123,14 +123,14 @@ def test_what_is_missing_is_said_in_one_sentence(tmp_path: Path) -> None:
 
 
 def test_sentences_of_one_meaning_start_alike() -> None:
-    from akd.training.prior.video_model import Narrator
+    from akd.training.prior.video_model import TextToVideoModel
 
-    narrator = Narrator()
+    model = TextToVideoModel()
     options = {"padding": "max_length", "max_length": 24, "truncation": True, "return_tensors": "pt"}
 
     def read(sentence: str) -> torch.Tensor:
         with torch.no_grad():
-            return narrator.text_encoder(narrator.tokenizer([sentence], **options).input_ids)[0]
+            return model.text_encoder(model.tokenizer([sentence], **options).input_ids)[0]
 
     walk, alike, other = map(read, ("a dog walking in a park", "a dog strolling in a park", "a spider walking in a park"))
     assert (walk - alike).norm() < 0.7 * (walk - other).norm()
@@ -140,7 +140,7 @@ def test_sentences_of_one_meaning_start_alike() -> None:
 def test_the_shipped_prior_shows_what_it_reads_and_what_it_dreams(tmp_path: Path) -> None:
     """A held-out clip survives the autoencoder, and who walks in a sample moves more than who stands."""
     from akd.cli.prior import Sample
-    from akd.training.held_out import FIRST_HELD_OUT_SEED
+    from akd.training.data_card import FIRST_HELD_OUT_SEED
     from akd.training.prior.probe import creature_cases
 
     prior = load_prior()

@@ -1,4 +1,4 @@
-"""The probe: a prior that knows the truth wins, one that knows nothing does not, and rivals are what they are called."""
+"""The probe: a prior that knows the truth wins, one that knows nothing does not, and corruptions are what they are called."""
 
 import pytest
 import torch
@@ -8,11 +8,11 @@ from akd.creatures.gaits import gait_motion
 from akd.motion import mirror
 from akd.prior.prior import VideoPrior
 from akd.prior.schedule import Denoised, NoiseSchedule
-from akd.training.prior.probe import JUDGES, Case, JudgeName, in_phase, probe
+from akd.training.prior.probe import CLIP_ERRORS, Case, ErrorName, in_phase, probe
 
 
 class Oracle(VideoPrior):
-    """Always guesses the same clip, whatever it is shown; without it, nothing."""
+    """Always predicts the same clip, whatever the input; without a clip, zeros."""
 
     def __init__(self, clip: torch.Tensor | None) -> None:
         self.clip = clip
@@ -25,8 +25,8 @@ class Oracle(VideoPrior):
         return video.permute(0, 4, 1, 2, 3)
 
     def denoise(self, z_t, t, text, negative=None, guidance=1.0) -> Denoised:  # type: ignore[no-untyped-def]
-        guess = torch.zeros_like(z_t) if self.clip is None else self.clip.permute(3, 0, 1, 2).expand_as(z_t)
-        return Denoised(guess * text["right"], z_t)
+        x0 = torch.zeros_like(z_t) if self.clip is None else self.clip.permute(3, 0, 1, 2).expand_as(z_t)
+        return Denoised(x0 * text["right"], z_t)
 
 
 def case() -> Case:
@@ -34,15 +34,15 @@ def case() -> Case:
     return Case("blob", "right", "wrong", clip, {"frozen": clip[:1].expand_as(clip), "reversed": clip.flip(0)})
 
 
-@pytest.mark.parametrize("judge", JUDGES)
-def test_who_knows_the_truth_wins_always(judge: JudgeName) -> None:
-    table = probe(Oracle(case().true), [case()], draws=2, times=(0.5, 0.9), judge=judge)
+@pytest.mark.parametrize("error", CLIP_ERRORS)
+def test_a_prior_that_knows_the_truth_always_wins(error: ErrorName) -> None:
+    table = probe(Oracle(case().true), [case()], draws=2, times=(0.5, 0.9), error=error)
     assert set(table.kinds) == {"frozen", "reversed", "wrong caption"}
     assert all(share == 1 for share in table.wins.values())
     assert table.mean("reversed") == 1
 
 
-def test_who_knows_nothing_wins_nothing_by_text_or_order() -> None:
+def test_a_prior_that_knows_nothing_wins_nothing_by_text_or_order() -> None:
     table = probe(Oracle(None), [case()], draws=2, times=(0.5,))
     assert table.mean("wrong caption") == 0
     assert table.mean("reversed") == 0

@@ -10,8 +10,8 @@ from torch import nn
 
 from akd.errors import AkdError
 from akd.render.film import FilmSettings, film_rate
-from akd.training.held_out import FIRST_HELD_OUT_SEED, HELD_OUT_PLANS
-from akd.training.loop import Trainee, TrainingConfig, learning_rate_factor, train
+from akd.training.data_card import FIRST_HELD_OUT_SEED, HELD_OUT_PLANS
+from akd.training.loop import TrainingConfig, TrainingState, learning_rate_factor, train
 from akd.training.prior.captions import caption_tokenizer, clip_caption
 from akd.training.prior.clips import ClipLabel, individuals
 
@@ -51,7 +51,7 @@ def test_a_killed_run_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
 def test_a_state_of_another_network_is_refused(tmp_path: Path) -> None:
     train(small_network(), loss, CONFIG, tmp_path)
     with pytest.raises(AkdError, match="other weights"):
-        Trainee(nn.Linear(2, 2), CONFIG).load(tmp_path / "state.safetensors")
+        TrainingState(nn.Linear(2, 2), CONFIG).load(tmp_path / "state.safetensors")
 
 
 def test_the_learning_rate_goes_up_stays_and_falls() -> None:

@@ -109,7 +109,7 @@ def _profile(prior: str, recipe: object) -> None:
     from akd.distill.recipe import Recipe
     from akd.pipeline.job import Job, make_task
     from akd.prior.load import load_prior
-    from akd.training.held_out import FIRST_HELD_OUT_SEED
+    from akd.training.data_card import FIRST_HELD_OUT_SEED
     from experiments.study.profile import own_share, profile
 
     assert isinstance(recipe, Recipe)

@@ -8,7 +8,7 @@ from akd.creatures.captions import gerund
 from akd.distill.estimators import ESTIMATORS
 from akd.distill.recipe import PAPER, Recipe
 from akd.measure.success import TaskName
-from akd.training.held_out import FIRST_HELD_OUT_SEED
+from akd.training.data_card import FIRST_HELD_OUT_SEED
 from experiments.study.trial import ESTIMATORS_IN_KEYS, Trial
 
 TASKS: tuple[TaskName, ...] = ("walk", "run")

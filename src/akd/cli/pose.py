@@ -129,11 +129,11 @@ class Solve:
         found = space.solve(
             tuple(read_handle(text) for text in self.handles), count=self.count, free_root=self.free_root, exact=self.exact
         )
-        score = space.score(found.bends)
+        score = space.score(found.vectors)
         for number, (error, percentile) in enumerate(zip(found.error.tolist(), score.percentile.tolist(), strict=True)):
             reached = "" if error <= self.tolerance else ": out of reach, this is the nearest"
             console().print(f"solution {number}: misses by {error:.4f}{reached}; percentile {percentile:.0f}")
-        self.to.write(space, vectors_to_pose(found.bends, found.root))
+        self.to.write(space, vectors_to_pose(found.vectors, found.root))
 
 
 @dataclass(frozen=True)
@@ -183,16 +183,16 @@ class ScorePoses:
 
         space = self.who.space()
         pose = _motion_of(space, self.poses, self.clip).pose
-        bends = pose_to_vectors(pose)
+        vectors = pose_to_vectors(pose)
         if self.sheet is not None:
             write_sheet(space, pose, self.sheet)
-        score, faults = space.score(bends), space.faults(bends)
-        valid = faults.sound & score.plausible
+        score, faults = space.score(vectors), space.faults(vectors)
+        valid = faults.valid & score.plausible
         names = space.rig.skeleton.names
         rows = [
             {"pose": k, "percentile": round(float(score.percentile[k]), 1), "valid": bool(valid[k]),
-             "worst_joint": names[int(score.blame[k])], "depth": round(float(faults.depth[k]), 3)}
-            for k in range(len(bends))
+             "worst_joint": names[int(score.worst_joint[k])], "depth": round(float(faults.depth[k]), 3)}
+            for k in range(len(vectors))
         ]  # fmt: skip
         if self.as_json:
             print_json(rows)
@@ -253,8 +253,9 @@ class Decode:
         space = self.who.space()
         with np.load(self.noise) as stored:
             noise = torch.from_numpy(stored["noise"])
-        if noise.shape[1:] != space.memory.shape[1:]:
-            raise AkdError(f"{self.noise} is noise for {noise.shape[1]} joints, but the character has {space.memory.shape[1]}.")
+        if noise.shape[1:] != space.reference_poses.shape[1:]:
+            joints = space.rig.skeleton.joint_count
+            raise AkdError(f"{self.noise} is noise for {noise.shape[1]} joints, but the character has {joints}.")
         self.to.write(space, space.pose(space.decode(noise)))
 
 
@@ -280,7 +281,7 @@ class Walk:
         self.to.check()
         space = self.who.space()
         keys = pose_to_vectors(read_motion(self.keys, space.rig.skeleton).pose)
-        motion = space.walk(keys, seconds=self.seconds, way=self.way)
+        motion = space.walk(keys, seconds=self.seconds, method=self.way)
         self.to.write(space, motion.pose, motion.fps, "walk")
 
 

@@ -26,12 +26,12 @@ class Draw:
     def run(self) -> None:
         from rich.progress import Progress
 
-        from akd.training.poses.specimens import CREATURES, write_specimens
+        from akd.training.posespace.dataset import CREATURES, write_pose_shards
 
         with Progress(transient=True) as progress:
             task = progress.add_task("drawing poses", total=self.seeds)
             folder = self.folder / "poses" / CREATURES
-            write_specimens(folder, range(self.seeds), report=lambda done, count: progress.update(task, completed=done))
+            write_pose_shards(folder, range(self.seeds), report=lambda done, count: progress.update(task, completed=done))
         console().print(f"Poses are in {folder}")
 
 
@@ -52,7 +52,7 @@ class Collect:
     """Take each so-manieth frame."""
 
     def run(self) -> None:
-        from akd.training.poses.distilled import collect_runs
+        from akd.training.posespace.distilled_poses import collect_runs
 
         count = collect_runs(list(self.runs), self.folder, source=self.source, every=self.every)
         console().print(f"Took {count} poses from {len(self.runs)} runs, tagged {self.source!r}")
@@ -76,7 +76,7 @@ class Distil:
         from rich.progress import Progress
 
         from akd.prior.load import load_prior
-        from akd.training.poses.distilled import DISTILLED, distil_poses
+        from akd.training.posespace.distilled_poses import DISTILLED, distil_poses
 
         with Progress(transient=True) as progress:
             task = progress.add_task("distilling poses", total=self.count)
@@ -104,7 +104,7 @@ class Train:
     """Folder of this training below the run's."""
 
     def run(self) -> None:
-        from akd.training.poses.run import PoseTraining, train_posespace
+        from akd.training.posespace.train import PoseTraining, train_posespace
 
         config = PoseTraining(self.folder, sources=self.sources or None, name=self.name)
         if self.steps is not None:
@@ -126,7 +126,7 @@ class Export:
 
     def run(self) -> None:
         from akd.posespace.network import save_weights
-        from akd.training.poses.run import PoseTraining, trained_so_far
+        from akd.training.posespace.train import PoseTraining, trained_so_far
 
         network, steps = trained_so_far(PoseTraining(self.folder, name=self.name))
         save_weights(network, self.out, {"steps": str(steps)})

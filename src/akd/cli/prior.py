@@ -153,14 +153,14 @@ class Probe:
         from rich.table import Table
 
         from akd.prior.load import load_prior
-        from akd.training.held_out import FIRST_HELD_OUT_SEED
+        from akd.training.data_card import FIRST_HELD_OUT_SEED
         from akd.training.prior.probe import TIMES, creature_cases, probe
 
         prior = load_prior(self.name)
         seeds = range(FIRST_HELD_OUT_SEED, FIRST_HELD_OUT_SEED + self.individuals)
         plans = watched(self.plans, len(self.plans), "probing")
         cases = (case for plan in plans for case in creature_cases(plan, seeds, prior.film))
-        found = probe(prior, cases, draws=self.draws, judge=self.judge)
+        found = probe(prior, cases, draws=self.draws, error=self.judge)
         table = Table("", *found.kinds, title=f"{self.name}: share of wins of the true clip, t ≥ .4")
         late = [t for t in TIMES if t >= 0.4]
         for name in found.names:

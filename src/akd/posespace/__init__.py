@@ -1,7 +1,8 @@
 """The pose space: which poses can this rig plausibly take?
 
-One network for all rigs. ``bends`` is how a pose is written, ``features`` what the network is told about a rig, ``data``
-where its poses come from, ``network`` and ``training`` the model. ``space.PoseSpace`` is what others use: sample, solve,
-project, score, invert, walk, limits.
+One network for all rigs. ``representation`` says how poses and rigs are written, ``rig_batch`` turns rigs into network inputs,
+``network`` is the model and ``denoiser`` the model conditioned on one rig. On it stand ``validity`` (collisions and ranges),
+``solving`` (inverse kinematics), ``walking`` (paths between keyframes), ``scoring`` and ``limits``. ``space.PoseSpace`` brings
+them together and is what other rooms use. Training lives in ``akd.training.posespace``.
 """
 

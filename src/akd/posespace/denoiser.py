@@ -1,4 +1,7 @@
-"""One rig's view of the network: poses in radians in, what the network believes them to be out."""
+"""The pose network conditioned on one rig: denoising, sampling by DDIM, and inversion.
+
+Poses are joint rotation vectors [rad], or *normalised*: in spreads away from the mean of the rig's range.
+"""
 
 import itertools
 from collections.abc import Callable
@@ -8,76 +11,78 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from akd.posespace.network import EncodedRigs, PoseNetwork, level, normalise, restore
+from akd.posespace.network import EncodedRigs, PoseNetwork, noise_level, normalise, restore
 from akd.posespace.representation import RigDescriptor, RotationVectors
 from akd.posespace.rig_batch import rig_batch
 
-STEPS = 16
-"""Steps from noise to a pose."""
-FARTHEST = 3.5
-"""Guesses are kept within so many spreads of the middle: nothing that was learned lies further out."""
-GUIDED = 0.5
-"""Guesses at less noise than this are clear enough to be guided."""
+DDIM_STEPS = 16
+"""DDIM steps from noise to a pose."""
+MAX_DEVIATION = 3.5
+"""Denoised poses are clamped to so many spreads from the mean: nothing in training lies further out."""
+GUIDANCE_BELOW_TIME = 0.5
+"""Guidance acts at noise times below this, where denoised poses are clear."""
 Poses = Float[Tensor, "pose joint 3"]
-Guide = Callable[[Poses], Poses]
-"""What to believe instead of a guess: unit poses to unit poses."""
+Guidance = Callable[[Poses], Poses]
+"""Changes denoised poses while sampling: normalised poses to normalised poses."""
 
 
 @dataclass(frozen=True, eq=False)
 class Denoiser:
-    """The network with one rig read into it. Poses are normalised bends ("unit") or bends [rad]."""
+    """The pose network with one rig encoded."""
 
     network: PoseNetwork
     rig: EncodedRigs
-    deal: Float[Tensor, " joint"]
-    """Rank of each joint in the order in which random numbers are dealt."""
+    noise_order: Float[Tensor, " joint"]
+    """Rank of each joint in the order in which random numbers are assigned to joints."""
 
     @classmethod
-    def of(cls, network: PoseNetwork, sketch: RigDescriptor) -> "Denoiser":
+    def of(cls, network: PoseNetwork, descriptor: RigDescriptor) -> "Denoiser":
         with torch.no_grad():
-            rig = network.encode(rig_batch([sketch]))
-        return cls(network, rig, torch.as_tensor(sketch.canonical).float())
+            rig = network.encode(rig_batch([descriptor]))
+        return cls(network, rig, torch.as_tensor(descriptor.canonical_rank).float())
 
     @property
     def spread(self) -> Float[Tensor, "joint 3"]:
-        """How far each joint usually bends [rad]."""
+        """Standard deviation of each joint's rotation vector [rad]."""
         return self.rig.range.spread[0]
 
     @property
     def mean(self) -> Float[Tensor, "joint 3"]:
+        """Mean of each joint's rotation vector [rad]."""
         return self.rig.range.mean[0]
 
-    def to_unit(self, bends: RotationVectors) -> RotationVectors:
-        return normalise(self.rig.range, bends.flatten(0, -3)[None])[0].reshape(bends.shape)
+    def to_normalised(self, vectors: RotationVectors) -> RotationVectors:
+        return normalise(self.rig.range, vectors.flatten(0, -3)[None])[0].reshape(vectors.shape)
 
-    def to_bends(self, unit: RotationVectors) -> RotationVectors:
-        return restore(self.rig.range, unit.flatten(0, -3)[None])[0].reshape(unit.shape)
+    def to_vectors(self, normalised: RotationVectors) -> RotationVectors:
+        return restore(self.rig.range, normalised.flatten(0, -3)[None])[0].reshape(normalised.shape)
 
     def noise(self, count: int, seed: int) -> Poses:
-        """Random numbers that belong to joints, not to their numbers: the same rig in another order gets the same poses."""
-        dealt = torch.randn(count, len(self.deal), 3, generator=torch.Generator().manual_seed(seed))
-        return dealt[:, self.deal.long()]
+        """Gaussian noise that does not depend on the order of joints: the same rig in another order gets the same poses."""
+        dealt = torch.randn(count, len(self.noise_order), 3, generator=torch.Generator().manual_seed(seed))
+        return dealt[:, self.noise_order.long()]
 
     @torch.no_grad()
-    def guess(self, noisy: Poses, t: float, handles: Float[Tensor, "pose joint 4"] | None = None) -> Poses:
-        """The clean unit poses behind noisy ones."""
+    def denoise(self, noisy: Poses, t: float, handles: Float[Tensor, "pose joint 4"] | None = None) -> Poses:
+        """Clean normalised poses predicted from noisy ones (x0), given the noise time and, if any, handles."""
         times = torch.full((len(noisy),), t, dtype=noisy.dtype)
-        told = None if handles is None else handles[None]
-        return self.network.denoise(self.rig, noisy[None], times[None], told)[0].clamp(-FARTHEST, FARTHEST)
+        conditions = None if handles is None else handles[None]
+        return self.network.denoise(self.rig, noisy[None], times[None], conditions)[0].clamp(-MAX_DEVIATION, MAX_DEVIATION)
 
-    def decode(self, noise: Poses, steps: int = STEPS, guide: Guide | None = None) -> Poses:
-        """From noise to unit poses, deterministically (DDIM); a guide may change what is believed on the way."""
-        return self._along(noise, torch.linspace(1, 0, steps + 1), guide)
+    def decode(self, noise: Poses, steps: int = DDIM_STEPS, guidance: Guidance | None = None) -> Poses:
+        """Normalised poses from noise, deterministically (DDIM); guidance may change the denoised poses on the way."""
+        return self._ddim(noise, torch.linspace(1, 0, steps + 1), guidance)
 
-    def invert(self, unit: Poses, steps: int = 4 * STEPS) -> Poses:
+    def invert(self, normalised: Poses, steps: int = 4 * DDIM_STEPS) -> Poses:
         """The noise that ``decode`` turns into these poses, as nearly as the steps allow."""
-        return self._along(unit, torch.linspace(0, 1, steps + 1))
+        return self._ddim(normalised, torch.linspace(0, 1, steps + 1))
 
-    def _along(self, z: Poses, times: Float[Tensor, " time"], guide: Guide | None = None) -> Poses:
+    def _ddim(self, z: Poses, times: Float[Tensor, " time"], guidance: Guidance | None = None) -> Poses:
+        """Deterministic DDIM steps through the noise times, in either direction."""
         for now, then in itertools.pairwise(times):
-            clean = self.guess(z, float(now))
-            if guide is not None and now < GUIDED:
-                clean = guide(clean)
-            (alpha, sigma), (alpha_then, sigma_then) = level(now), level(then)
+            clean = self.denoise(z, float(now))
+            if guidance is not None and now < GUIDANCE_BELOW_TIME:
+                clean = guidance(clean)
+            (alpha, sigma), (alpha_then, sigma_then) = noise_level(now), noise_level(then)
             z = alpha_then * clean + sigma_then * (z - alpha * clean) / sigma
         return z

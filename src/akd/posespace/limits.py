@@ -1,4 +1,4 @@
-"""Learned joint limits: how far each joint goes about its bone (twist) and across it (two swings)."""
+"""Learned joint limits: about each bone (twist) and across it (two swings), in degrees."""
 
 import csv
 import json
@@ -13,25 +13,26 @@ from akd.posespace.denoiser import Denoiser, Poses
 from akd.skeleton import Skeleton
 
 AXES = ("twist", "swing_lateral", "swing_other")
-OUTSIDE = 2.5
-"""Limits lie so many spreads from the middle."""
+LIMIT_SPREADS = 2.5
+"""Limits lie so many spreads from the mean."""
 
 
 @dataclass(frozen=True)
 class JointLimits:
-    """Of one joint about one axis of its bone frame [degrees]."""
+    """Limits of one joint about one axis of its bone frame [degrees]. The names of the fields are those in files."""
 
     joint: str
     axis: str
     least: float
     most: float
     usual: float
+    """The mean."""
 
 
-def limits_of(skeleton: Skeleton, denoiser: Denoiser, memory: Poses) -> list[JointLimits]:
-    """From the range head, widened where the rig's own samples go further."""
-    low = torch.minimum(denoiser.mean - OUTSIDE * denoiser.spread, memory.amin(0)).clamp(-math.pi, math.pi)
-    high = torch.maximum(denoiser.mean + OUTSIDE * denoiser.spread, memory.amax(0)).clamp(-math.pi, math.pi)
+def joint_limits(skeleton: Skeleton, denoiser: Denoiser, samples: Poses) -> list[JointLimits]:
+    """Limits from the network's range head, widened where samples of the rig go further."""
+    low = torch.minimum(denoiser.mean - LIMIT_SPREADS * denoiser.spread, samples.amin(0)).clamp(-math.pi, math.pi)
+    high = torch.maximum(denoiser.mean + LIMIT_SPREADS * denoiser.spread, samples.amax(0)).clamp(-math.pi, math.pi)
     return [
         JointLimits(name, axis, *(round(math.degrees(float(value[joint, k])), 1) for value in (low, high, denoiser.mean)))
         for joint, name in enumerate(skeleton.names)
@@ -40,7 +41,7 @@ def limits_of(skeleton: Skeleton, denoiser: Denoiser, memory: Poses) -> list[Joi
 
 
 def write_limits(path: Path, limits: list[JointLimits]) -> None:
-    """As .json or .csv."""
+    """Write limits as .json or .csv."""
     rows = [asdict(limit) for limit in limits]
     if path.suffix == ".json":
         path.write_text(json.dumps(rows, indent=1))

@@ -1,11 +1,8 @@
-"""How poses are noised: ``z_t = α_t u + σ_t ε`` with α² + σ² = 1, t from 0 (clean) to 1 (noise only).
+"""The pose network: a rig encoder that runs once for each rig, a range head, and a denoiser of poses.
 
-The network: a rig encoder that runs once for each rig, a head that tells how far joints bend, and a denoiser of poses.
-
-Bends are normalised by what the encoder says of the joint, ``u = (x − μ) / σ``, so nothing needs to be known of a new rig
-but its rest pose. The denoiser sees u under noise and says what it believes to be behind it.
-
-The shipped weights: one safetensors file with the network's sizes in its header.
+Joint rotation vectors are normalised by the mean and spread that the range head predicts for the joint, ``u = (x − μ) / σ``, so
+nothing needs to be known of a new rig but its rest pose. The denoiser sees ``z_t = α_t u + σ_t ε`` with α² + σ² = 1, the time t
+running from 0 (clean) to 1 (noise only), and predicts u. Attributes of the modules are the keys of weight files.
 """
 
 import json
@@ -22,34 +19,35 @@ from torch import Tensor, nn
 from akd.errors import AkdError
 from akd.posespace.rig_batch import FEATURES, PAIR_CODES, RigBatch
 
-LEAST = 0.02
-"""At t = 0 a trace of noise is left, so that the logarithm of signal to noise is finite."""
+SHIPPED = Path(__file__).parent / "weights" / "posespace.safetensors"
+"""The weights of the package: one safetensors file with the network's sizes in its header."""
+MIN_TIME = 0.02
+"""At t = 0 the noise of this time is left, so that the logarithm of the signal-to-noise ratio is finite."""
+HANDLE_INPUTS = 4
+"""Inputs for a handle: whether there is one, and its target position relative to the joint's position at rest."""
+MIN_SPREAD = 0.03
+"""Smallest spread of a joint angle [rad]."""
+NOISE_FEATURES = 32
+"""Sinusoids that the noise level is given by."""
 
 
-class Level(NamedTuple):
-    """Shares of signal and noise."""
+class NoiseLevel(NamedTuple):
+    """Amplitudes of signal and noise."""
 
     alpha: Float[Tensor, "*batch"]
     sigma: Float[Tensor, "*batch"]
 
 
-def level(t: Float[Tensor, "*batch"]) -> Level:
-    """The cosine schedule."""
-    angle = (LEAST + (1 - LEAST) * t) * (torch.pi / 2 - 1e-3)
-    return Level(torch.cos(angle), torch.sin(angle))
+def noise_level(t: Float[Tensor, "*batch"]) -> NoiseLevel:
+    """Amplitudes of signal and noise at a time (cosine schedule)."""
+    angle = (MIN_TIME + (1 - MIN_TIME) * t) * (torch.pi / 2 - 1e-3)
+    return NoiseLevel(torch.cos(angle), torch.sin(angle))
 
 
 def log_snr(t: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
-    """``log(α² / σ²)``, what the network is told of the noise."""
-    alpha, sigma = level(t)
+    """``log(α² / σ²)``, by which the network is conditioned on the noise level."""
+    alpha, sigma = noise_level(t)
     return 2 * (alpha / sigma).log()
-
-
-HANDLE = 4
-"""Inputs for a handle: is there one, and where it wants the joint to be, away from where it is at rest."""
-SMALLEST = 0.03
-"""No joint is taken to be stiffer than this [rad]."""
-WAVES = 32
 
 
 @dataclass(frozen=True)
@@ -62,20 +60,20 @@ class NetworkConfig:
     rig_blocks: int = 2
     blocks: int = 6
     widening: int = 2
-    """How much wider the inner layer of each block is."""
+    """Width of the inner layer of each block, relative to ``width``."""
     graph: bool = True
-    """Whether attention knows who is parent, child, partner; without, it is the control."""
+    """Whether attention is biased by the relation of joints in the tree; without, it is a control."""
 
 
 class Range(NamedTuple):
-    """How far joints bend: middle and spread of each angle [rad]."""
+    """Range of joints: mean and spread of each angle [rad]."""
 
     mean: Float[Tensor, "rig joint 3"]
     spread: Float[Tensor, "rig joint 3"]
 
 
 class EncodedRigs(NamedTuple):
-    """What is computed once for a rig."""
+    """What the network computes once for a batch of rigs."""
 
     hidden: Float[Tensor, "rig joint width"]
     range: Range
@@ -83,7 +81,7 @@ class EncodedRigs(NamedTuple):
 
 
 class GraphAttention(nn.Module):
-    """Attention between the joints of a rig, biased by what they are to each other; local layers see relatives only."""
+    """Attention between the joints of a rig, biased by their relation in the tree; local layers see near relations only."""
 
     def __init__(self, config: NetworkConfig, local: bool) -> None:
         super().__init__()
@@ -95,7 +93,7 @@ class GraphAttention(nn.Module):
             nn.init.zeros_(self.bias.weight)
 
     def mask(self, rigs: RigBatch) -> Float[Tensor, "rig 1 head joint joint"]:
-        """What is added to the logits."""
+        """What is added to the attention logits: a bias for each relation, and −10⁴ for joints that are not seen."""
         seen = rigs.present[:, None, :]
         if self.local and self.bias is not None:
             seen = seen & (rigs.near | torch.eye(rigs.joint_count, dtype=torch.bool))
@@ -110,15 +108,15 @@ class GraphAttention(nn.Module):
 
 
 class Block(nn.Module):
-    """Attention and a small network, both steered by the noise level where there is one."""
+    """Attention and a feed-forward layer, both modulated by the noise level (adaLN) where there is one."""
 
-    def __init__(self, config: NetworkConfig, local: bool, steered: bool) -> None:
+    def __init__(self, config: NetworkConfig, local: bool, modulated: bool) -> None:
         super().__init__()
         width, inner = config.width, config.widening * config.width
         self.attention = GraphAttention(config, local)
         self.inner = nn.Sequential(nn.Linear(width, inner), nn.GELU(approximate="tanh"), nn.Linear(inner, width))
-        self.norms = nn.ModuleList(nn.LayerNorm(width, elementwise_affine=not steered) for _ in range(2))
-        self.steer = nn.Linear(width, 6 * width) if steered else None
+        self.norms = nn.ModuleList(nn.LayerNorm(width, elementwise_affine=not modulated) for _ in range(2))
+        self.steer = nn.Linear(width, 6 * width) if modulated else None
         if self.steer is not None:
             nn.init.zeros_(self.steer.weight)
             nn.init.zeros_(self.steer.bias)
@@ -140,69 +138,77 @@ class PoseNetwork(nn.Module):
         self.config = config
         width = config.width
         self.read_rig = nn.Linear(config.features, width)
-        self.rig_blocks = nn.ModuleList(Block(config, k % 2 == 0, steered=False) for k in range(config.rig_blocks))
+        self.rig_blocks = nn.ModuleList(Block(config, k % 2 == 0, modulated=False) for k in range(config.rig_blocks))
         self.range_head = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, 6))
-        self.read_pose = nn.Linear(3 + HANDLE, width)
-        self.read_noise = nn.Sequential(nn.Linear(WAVES, width), nn.SiLU(), nn.Linear(width, width), nn.SiLU())
-        self.blocks = nn.ModuleList(Block(config, k % 2 == 0, steered=True) for k in range(config.blocks))
+        self.read_pose = nn.Linear(3 + HANDLE_INPUTS, width)
+        self.read_noise = nn.Sequential(nn.Linear(NOISE_FEATURES, width), nn.SiLU(), nn.Linear(width, width), nn.SiLU())
+        self.blocks = nn.ModuleList(Block(config, k % 2 == 0, modulated=True) for k in range(config.blocks))
         last = nn.Linear(width, 3)
         nn.init.zeros_(last.weight)
         self.say = nn.Sequential(nn.LayerNorm(width), last)
 
     def encode(self, rigs: RigBatch) -> EncodedRigs:
-        """Read rigs once, for any number of poses."""
+        """Encode rigs once, for any number of poses, and predict the range of their joints."""
         hidden = self.read_rig(rigs.features)[:, None]
         for block in self.rig_blocks:
             hidden = block(hidden, rigs)
         mean, spread = self.range_head(hidden[:, 0]).chunk(2, -1)
-        found = Range(0.5 * mean, SMALLEST + torch.nn.functional.softplus(spread - 1.5))
-        return EncodedRigs(hidden[:, 0], even(found, rigs), rigs)
+        predicted = Range(0.5 * mean, MIN_SPREAD + torch.nn.functional.softplus(spread - 1.5))
+        return EncodedRigs(hidden[:, 0], symmetric_range(predicted, rigs), rigs)
 
     def denoise(
         self, rig: EncodedRigs, noisy: Float[Tensor, "rig pose joint 3"], t: Float[Tensor, "rig pose"],
         handles: Float[Tensor, "rig pose joint 4"] | None = None,
     ) -> Float[Tensor, "rig pose joint 3"]:  # fmt: skip
-        """What it believes to be behind the noise, in normalised bends: ``û = α z − σ v``."""
-        alpha, sigma = (part[..., None, None] for part in level(t))
+        """Clean normalised poses predicted from noisy ones, by v-prediction: ``û = α z − σ v``."""
+        alpha, sigma = (part[..., None, None] for part in noise_level(t))
         if handles is None:
-            handles = noisy.new_zeros(*noisy.shape[:-1], HANDLE)
+            handles = noisy.new_zeros(*noisy.shape[:-1], HANDLE_INPUTS)
         x = self.read_pose(torch.cat((noisy, handles), -1)) + rig.hidden[:, None]
-        noise = self.read_noise(_waves(log_snr(t)))
+        noise = self.read_noise(_sinusoids(log_snr(t)))
         for block in self.blocks:
             x = block(x, rig.rigs, noise)
         return alpha * noisy - sigma * self.say(x)
 
 
-def even(range: Range, rigs: RigBatch) -> Range:
-    """Left and right bend alike: the middle between what is said of a joint and of its partner."""
+def symmetric_range(predicted: Range, rigs: RigBatch) -> Range:
+    """The same range for left and right: mean over a joint and the mirror image of its partner."""
 
     def partner(values: Float[Tensor, "rig joint 3"]) -> Float[Tensor, "rig joint 3 1"]:
         return values.gather(1, rigs.mirror[:, :, None].expand_as(values))[..., None]
 
-    mean = (range.mean + (rigs.mirror_maps @ partner(range.mean)).squeeze(-1)) / 2
-    variance = (range.spread.square() + (rigs.mirror_maps.square() @ partner(range.spread.square())).squeeze(-1)) / 2
+    mean = (predicted.mean + (rigs.mirror_maps @ partner(predicted.mean)).squeeze(-1)) / 2
+    variance = (predicted.spread.square() + (rigs.mirror_maps.square() @ partner(predicted.spread.square())).squeeze(-1)) / 2
     return Range(mean, variance.sqrt())
 
 
-def normalise(range: Range, bends: Float[Tensor, "rig pose joint 3"]) -> Float[Tensor, "rig pose joint 3"]:
-    return (bends - range.mean[:, None]) / range.spread[:, None]
+def normalise(joints: Range, vectors: Float[Tensor, "rig pose joint 3"]) -> Float[Tensor, "rig pose joint 3"]:
+    """Rotation vectors in spreads away from the mean."""
+    return (vectors - joints.mean[:, None]) / joints.spread[:, None]
 
 
-def restore(range: Range, unit: Float[Tensor, "rig pose joint 3"]) -> Float[Tensor, "rig pose joint 3"]:
-    return range.mean[:, None] + range.spread[:, None] * unit
+def restore(joints: Range, normalised: Float[Tensor, "rig pose joint 3"]) -> Float[Tensor, "rig pose joint 3"]:
+    """Rotation vectors [rad] from normalised ones."""
+    return joints.mean[:, None] + joints.spread[:, None] * normalised
 
 
-def _waves(value: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch wave"]:
-    frequency = torch.exp(torch.linspace(math.log(0.1), math.log(4.0), WAVES // 2))
+def _sinusoids(value: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch wave"]:
+    """Sines and cosines of a value at frequencies from 0.1 to 4."""
+    frequency = torch.exp(torch.linspace(math.log(0.1), math.log(4.0), NOISE_FEATURES // 2))
     phase = value[..., None] * frequency
     return torch.cat((phase.sin(), phase.cos()), -1)
 
 
-SHIPPED = Path(__file__).parent / "weights" / "posespace.safetensors"
+def handle_inputs(
+    rigs: RigBatch, handled: Bool[Tensor, "rig pose joint"], target: Float[Tensor, "rig pose joint 3"]
+) -> Float[Tensor, "rig pose joint 4"]:
+    """The network's inputs for handles: which joints have one, and its target position seen from the root [ℓ]."""
+    flag = handled[..., None].to(target.dtype)
+    return torch.cat((flag, flag * (target - rigs.rest[:, None])), -1)
 
 
 def save_weights(network: PoseNetwork, path: Path, facts: dict[str, str]) -> None:
-    """Write a network; ``facts`` say where it comes from."""
+    """Write a network in half precision; ``facts`` go into the header and say where it comes from."""
     from safetensors.torch import save_file
 
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -222,11 +228,3 @@ def load_network(path: Path = SHIPPED) -> PoseNetwork:
         network = PoseNetwork(NetworkConfig(**json.loads(stored.metadata()["config"])))
         network.load_state_dict({name: stored.get_tensor(name).float() for name in stored.keys()})  # noqa: SIM118
     return network.requires_grad_(False).eval()
-
-
-def handle_inputs(
-    rigs: RigBatch, wanted: Bool[Tensor, "rig pose joint"], target: Float[Tensor, "rig pose joint 3"]
-) -> Float[Tensor, "rig pose joint 4"]:
-    """How the network is told that joints should be at these places, seen from the root [ℓ]."""
-    flag = wanted[..., None].to(target.dtype)
-    return torch.cat((flag, flag * (target - rigs.rest[:, None])), -1)

@@ -1,11 +1,13 @@
-"""How a pose is written for the pose space: one rotation vector per joint, in its bone frame, zero at rest.
+"""How the pose space writes poses and rigs, independent of names, meshes and the artist's axes.
+
+A pose is one rotation vector per joint, in its bone frame, zero at rest:
 
     q_j = Q_parentᵀ Q_j      x_j = log(B_jᵀ q_j B_j) = (twist, swing, swing)
 
-The first axis of B_j runs along the bone. Row 0 is the root's tilt: its turn without the heading, in stage axes. Where
-the body stands and which way it faces is no part of it. Bone lengths cannot change, and the artist's axes do not occur.
+The first axis of B_j runs along the bone, so bone lengths cannot change. Row 0 is the root's tilt, its rotation without the
+heading, in stage axes; the body's position and heading are no part of a pose.
 
-A rig as the pose space sees it: joints, tree, symmetry, labels and flesh. No names, no mesh, no artist's axes.
+A rig is a ``RigDescriptor``: joints, tree, symmetry, limb labels and thickness.
 """
 
 from dataclasses import dataclass
@@ -29,68 +31,72 @@ from akd.rotations import (
 )
 from akd.skeleton import Pose, Skeleton, bone_frames, mirror_maps
 
+KINDS = ("leg", "arm", "wing", "tail", "neck", "head", "spine")
+"""Kinds of limbs, in the order of the network's inputs."""
 RotationVectors = Float[Tensor, "*batch joint 3"]
-"""Rotation vectors [rad]."""
+"""Joint rotation vectors in bone frames [rad]."""
 
 
 def pose_to_vectors(pose: Pose) -> RotationVectors:
-    """What a pose says about the body's shape."""
-    turns = quaternion_to_rotation_vector(matrix_to_quaternion(angles_to_matrix(pose.angles[..., 1:, :])))
+    """The joint rotation vectors of a pose; its position and heading are dropped."""
+    joints = quaternion_to_rotation_vector(matrix_to_quaternion(angles_to_matrix(pose.angles[..., 1:, :])))
     tilt = quaternion_to_rotation_vector(quaternion_multiply(quaternion_conjugate(heading(pose.root_rotation)), _unit(pose)))
-    return torch.cat((tilt[..., None, :], turns), -2)
+    return torch.cat((tilt[..., None, :], joints), -2)
 
 
-def vectors_to_pose(bends: RotationVectors, root_position: Float[Tensor, "*#batch 3"], facing: Float[Tensor, "*#batch 4"] | None = None) -> Pose:
-    """The pose with these bends, standing here and facing ahead, or as told."""
-    angles = matrix_to_angles(vector_matrices(bends[..., 1:, :]))
+def vectors_to_pose(
+    vectors: RotationVectors, root_position: Float[Tensor, "*#batch 3"], facing: Float[Tensor, "*#batch 4"] | None = None
+) -> Pose:
+    """The pose with these joint rotation vectors, at a root position, facing ahead or along a heading."""
+    angles = matrix_to_angles(vector_matrices(vectors[..., 1:, :]))
     angles = torch.cat((torch.zeros_like(angles[..., :1, :]), angles), -2)
-    tilt = rotation_vector_to_quaternion(bends[..., 0, :])
+    tilt = rotation_vector_to_quaternion(vectors[..., 0, :])
     rotation = tilt if facing is None else quaternion_multiply(facing, tilt)
-    return Pose(root_position.expand(*bends.shape[:-2], 3), rotation, angles)
+    return Pose(root_position.expand(*vectors.shape[:-2], 3), rotation, angles)
 
 
-def vector_matrices(bends: RotationVectors) -> Float[Tensor, "*batch joint 3 3"]:
-    """``exp(x_j)``, in bone frames."""
-    return quaternion_to_matrix(rotation_vector_to_quaternion(bends))
+def vector_matrices(vectors: RotationVectors) -> Float[Tensor, "*batch joint 3 3"]:
+    """``exp(x_j)``: rotation matrices in bone frames."""
+    return quaternion_to_matrix(rotation_vector_to_quaternion(vectors))
 
 
 def heading(rotation: Float[Tensor, "*batch 4"]) -> Float[Tensor, "*batch 4"]:
-    """The part of a rotation about the vertical; none for a body on its head, which faces nowhere."""
+    """The part of a rotation about the vertical; the identity for a body upside down, which has no heading."""
     upright = rotation * rotation.new_tensor((1.0, 0.0, 1.0, 0.0))
     length = upright.norm(dim=-1, keepdim=True)
-    nowhere = rotation.new_tensor((1.0, 0.0, 0.0, 0.0))
-    return torch.where(length > 1e-6, upright / length.clamp(min=1e-6), nowhere)
+    identity = rotation.new_tensor((1.0, 0.0, 0.0, 0.0))
+    return torch.where(length > 1e-6, upright / length.clamp(min=1e-6), identity)
 
 
-def mirrored(skeleton: Skeleton, bends: RotationVectors) -> RotationVectors:
-    """The same pose seen in a mirror; equal to ``motion.mirror``."""
-    maps = torch.as_tensor(mirror_maps(skeleton.frames, skeleton.mirror), dtype=bends.dtype)
-    return (maps @ bends[..., torch.as_tensor(skeleton.mirror), :, None]).squeeze(-1)
+def mirrored(skeleton: Skeleton, vectors: RotationVectors) -> RotationVectors:
+    """The mirror image of a pose; equal to ``motion.mirror``."""
+    maps = torch.as_tensor(mirror_maps(skeleton.frames, skeleton.mirror), dtype=vectors.dtype)
+    return (maps @ vectors[..., torch.as_tensor(skeleton.mirror), :, None]).squeeze(-1)
 
 
 def _unit(pose: Pose) -> Float[Tensor, "*batch 4"]:
+    """The root's rotation as a unit quaternion."""
     return pose.root_rotation / pose.root_rotation.norm(dim=-1, keepdim=True)
-
-
-KINDS = ("leg", "arm", "wing", "tail", "neck", "head", "spine")
 
 
 @dataclass(frozen=True, eq=False)
 class RigDescriptor:
-    """One value per joint; parents come before children. Lengths in ℓ."""
+    """A rig as the pose space sees it, one row per joint; parents come before children. Lengths in ℓ."""
 
     parents: Int[np.ndarray, " joint"]
     positions: Float[np.ndarray, "joint 3"]
     tails: Float[np.ndarray, "joint 3"]
+    """Far ends of the bones."""
     mirror: Int[np.ndarray, " joint"]
+    """The joint on the other side, or itself."""
     kind: Int[np.ndarray, " joint"]
     """Index into ``KINDS`` of the limb it belongs to, −1 if unknown."""
     order: Int[np.ndarray, " joint"]
     """The limb's rank from the front."""
     radius: Float[np.ndarray, " joint"]
-    """Thickness of the flesh around the bone; 0 where there is none."""
+    """Median distance of the skin from the bone; 0 where there is none."""
     half: Float[np.ndarray, "joint 3"]
-    """Half extents of the flesh in the bone frame."""
+    """Half extents of the skin in the bone frame."""
 
     @property
     def joint_count(self) -> int:
@@ -98,7 +104,7 @@ class RigDescriptor:
 
     @cached_property
     def frames(self) -> Float[np.ndarray, "joint 3 3"]:
-        """Bone frames, as everywhere."""
+        """Bone frames, as in kinematics and physics."""
         return bone_frames(self.parents, self.positions, self.tails)
 
     @cached_property
@@ -111,45 +117,48 @@ class RigDescriptor:
 
     @cached_property
     def depth(self) -> Int[np.ndarray, " joint"]:
+        """Bones between each joint and the root."""
         return self.is_ancestor.sum(0) - 1
 
     @cached_property
     def hops(self) -> Int[np.ndarray, "joint joint"]:
-        """Bones on the way from one joint to another."""
+        """Bones between every two joints."""
         shared = (self.is_ancestor[:, :, None] & self.is_ancestor[:, None]).sum(0) - 1
         return self.depth[:, None] + self.depth[None] - 2 * shared
 
     @cached_property
-    def canonical(self) -> Int[np.ndarray, " joint"]:
-        """Each joint's rank in an order that geometry alone decides: random numbers are dealt in it."""
+    def canonical_rank(self) -> Int[np.ndarray, " joint"]:
+        """Each joint's rank in an order that depends on geometry alone: random numbers are assigned in it."""
         order = np.lexsort((*np.round(self.positions, 3).T, self.depth))
         return np.argsort(order)
 
 
 def rig_descriptor(rig: Rig) -> RigDescriptor:
-    """What there is to know about a rig."""
+    """The descriptor of a rig."""
     owner = rig.weights.argmax(1) if rig.weights.size else np.zeros(0, int)
     return skeleton_descriptor(rig.skeleton, rig.mesh.vertices, owner)
 
 
-def skeleton_descriptor(skeleton: Skeleton, points: Float[np.ndarray, "point 3"], owner: Int[np.ndarray, " point"]) -> RigDescriptor:
-    """The sketch of a skeleton and of flesh given as points that each follow one joint."""
+def skeleton_descriptor(
+    skeleton: Skeleton, points: Float[np.ndarray, "point 3"], owner: Int[np.ndarray, " point"]
+) -> RigDescriptor:
+    """The descriptor of a skeleton with a skin given as points, each bound to one joint (``owner``)."""
     count = skeleton.joint_count
     kind, order = np.full(count, -1), np.zeros(count, int)
     for limb in skeleton.limbs:
         kind[list(limb.joints)], order[list(limb.joints)] = KINDS.index(limb.kind), limb.order
     radius, half = np.zeros(count), np.zeros((count, 3))
     for joint in np.unique(owner):
-        flesh = points[owner == joint]
-        radius[joint] = np.median(segment_distance(flesh, skeleton.positions[joint], skeleton.tails[joint]))
-        half[joint] = np.ptp((flesh - skeleton.positions[joint]) @ skeleton.frames[joint], axis=0) / 2
+        skin = points[owner == joint]
+        radius[joint] = np.median(point_segment_distance(skin, skeleton.positions[joint], skeleton.tails[joint]))
+        half[joint] = np.ptp((skin - skeleton.positions[joint]) @ skeleton.frames[joint], axis=0) / 2
     return RigDescriptor(skeleton.parents, skeleton.positions, skeleton.tails, skeleton.mirror, kind, order, radius, half)
 
 
-def segment_distance(
+def point_segment_distance(
     points: Float[np.ndarray, "point 3"], start: Float[np.ndarray, " 3"], end: Float[np.ndarray, " 3"]
 ) -> Float[np.ndarray, " point"]:
-    """How far points are from a bone."""
+    """Distance of points from the segment between two ends."""
     along = end - start
     share = np.clip((points - start) @ along / max(along @ along, 1e-12), 0.0, 1.0)
     return np.linalg.norm(points - start - share[:, None] * along, axis=1)

@@ -1,4 +1,4 @@
-"""How plausible is a pose? What the denoiser would change about it, joint by joint, beside what it changes about good poses."""
+"""How plausible is a pose? By what the denoiser changes about it, joint by joint, relative to what it changes about samples."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -8,69 +8,70 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from akd.posespace.denoiser import Denoiser, Poses
-from akd.posespace.network import level
+from akd.posespace.network import noise_level
 
-TIMES = (0.12, 0.22, 0.32)
-"""Noise under which a pose is looked at."""
-DRAWS = 2
-"""Draws of noise for each time, each with its opposite."""
+NOISE_TIMES = (0.12, 0.22, 0.32)
+"""Noise times at which poses are denoised."""
+NOISE_PAIRS = 2
+"""Draws of noise for each time, each used with both signs."""
 TOLERANCE = 2.0
-"""Poses may be so much stranger than the strangest good one that is known: artists bend rigs in ways of their own."""
-FAR_OUT = 0.15
-"""Weight of what lies more than two spreads from the middle."""
-SEED = 20_000
+"""Poses are plausible up to this factor times the largest anomaly of samples: artists pose rigs in ways of their own."""
+OUT_OF_RANGE_WEIGHT = 0.15
+"""Weight of what lies more than two spreads from the mean."""
+NOISE_SEED = 20_000
 
 
 class Score(NamedTuple):
-    """What the pose space thinks of poses."""
+    """How plausible poses are."""
 
-    strangeness: Float[Tensor, " pose"]
-    """The worst joint's residual, relative to what good poses have there."""
+    anomaly: Float[Tensor, " pose"]
+    """The worst joint's residual, relative to that of samples."""
     percentile: Float[Tensor, " pose"]
-    """Share of good poses that are stranger, 0 to 100."""
-    blame: Int[Tensor, " pose"]
-    """The joint that is to blame."""
+    """Share of samples with a larger anomaly, 0 to 100."""
+    worst_joint: Int[Tensor, " pose"]
+    """The joint with the largest relative residual."""
     plausible: Bool[Tensor, " pose"]
-    """Whether it could be a pose of this rig at all."""
+    """Whether the anomaly is within the tolerance."""
 
 
 @dataclass(frozen=True, eq=False)
 class PoseScorer:
-    """What good poses of a rig look like to the denoiser."""
+    """The residuals of good poses of a rig, to which others are compared."""
 
     denoiser: Denoiser
-    usual: Float[Tensor, " joint"]
-    """Mean residual of each joint over good poses."""
+    mean_residual: Float[Tensor, " joint"]
+    """Of each joint over good poses, plus a quarter of the mean over joints, so that no joint counts too much."""
     reference: Float[Tensor, " sample"]
-    """Strangeness of good poses, rising."""
+    """Anomalies of good poses, rising."""
 
     @classmethod
     def of(cls, denoiser: Denoiser, good: Poses) -> "PoseScorer":
-        """Learn from poses that are known to be good: the space's own samples."""
+        """A scorer that compares to these poses: samples of the pose space."""
         found = residuals(denoiser, good)
-        usual = found.mean(0) + 0.25 * found.mean()
-        return cls(denoiser, usual, (found / usual).amax(-1).sort().values)
+        mean_residual = found.mean(0) + 0.25 * found.mean()
+        return cls(denoiser, mean_residual, (found / mean_residual).amax(-1).sort().values)
 
-    def score(self, bends: Poses) -> Score:
-        strangeness, blame = (residuals(self.denoiser, bends) / self.usual).max(-1)
-        stranger = len(self.reference) - torch.searchsorted(self.reference, strangeness)
-        plausible = strangeness <= TOLERANCE * self.reference[-1]
-        return Score(strangeness, 100 * stranger / len(self.reference), blame, plausible)
+    def score(self, vectors: Poses) -> Score:
+        """Compare poses to the reference."""
+        anomaly, worst = (residuals(self.denoiser, vectors) / self.mean_residual).max(-1)
+        above = len(self.reference) - torch.searchsorted(self.reference, anomaly)
+        plausible = anomaly <= TOLERANCE * self.reference[-1]
+        return Score(anomaly, 100 * above / len(self.reference), worst, plausible)
 
 
 @torch.no_grad()
-def residuals(denoiser: Denoiser, bends: Poses) -> Float[Tensor, "pose joint"]:
-    """What the denoiser would change about each joint, in spreads, squared; and a little for being out of its range.
+def residuals(denoiser: Denoiser, vectors: Poses) -> Float[Tensor, "pose joint"]:
+    """Squared change of each joint by the denoiser [spreads²], plus a penalty outside its range.
 
-    Changes are averaged over noises before they are squared: what is left is about the pose, not about the noise.
+    Changes are averaged over draws of noise before they are squared: what is left is due to the pose, not to the noise.
     """
-    unit = denoiser.to_unit(bends)
-    total = FAR_OUT * (unit.abs() - 2).clamp(min=0).square().sum(-1)
-    noises = denoiser.noise(DRAWS, SEED)
-    for t in TIMES:
-        alpha, sigma = level(torch.tensor(t))
-        change = torch.zeros_like(unit)
+    normalised = denoiser.to_normalised(vectors)
+    total = OUT_OF_RANGE_WEIGHT * (normalised.abs() - 2).clamp(min=0).square().sum(-1)
+    noises = denoiser.noise(NOISE_PAIRS, NOISE_SEED)
+    for t in NOISE_TIMES:
+        alpha, sigma = noise_level(torch.tensor(t))
+        change = torch.zeros_like(normalised)
         for noise in torch.cat((noises, -noises)):
-            change += (denoiser.guess(alpha * unit + sigma * noise, t) - unit) / (2 * DRAWS)
-        total += change.square().mean(-1) / sigma.square() / len(TIMES)
+            change += (denoiser.denoise(alpha * normalised + sigma * noise, t) - normalised) / (2 * NOISE_PAIRS)
+        total += change.square().mean(-1) / sigma.square() / len(NOISE_TIMES)
     return total

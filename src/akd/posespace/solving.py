@@ -1,13 +1,12 @@
-"""One rig's forward kinematics in bends, with the Jacobian written down: what inverse kinematics needs, quickly.
+"""Inverse kinematics among plausible poses.
 
-Inverse kinematics inside the plausible set.
+Gauss–Newton steps bring handles to their targets; what handles leave free follows the denoiser and the covariance C of samples of
+the rig:
 
-Gauss–Newton steps pull handles to their targets; what they leave open follows the denoiser and the covariance C of the
-rig's own poses:
+    x ← x̂ + C Jᵀ (J C Jᵀ + ε²)⁻¹ (c − f(x) − J (x̂ − x)),      x̂ the denoised x
 
-    x ← x̂ + C Jᵀ (J C Jᵀ + ε²)⁻¹ (c − f(x) − J (x̂ − x)),      x̂ the denoiser's opinion of x
-
-A polish without the opinion then meets the handles exactly: ``x ← x + C Jᵀ (J C Jᵀ + λ)⁻¹ (c − f(x))``.
+A polish without the denoiser then meets the handles exactly: ``x ← x + C Jᵀ (J C Jᵀ + λ)⁻¹ (c − f(x))``. The Jacobian J of
+forward kinematics is written in closed form, because autograd would take most of the time.
 """
 
 from dataclasses import dataclass
@@ -19,22 +18,28 @@ from torch import Tensor
 
 from akd.errors import AkdError
 from akd.posespace.denoiser import Denoiser, Poses
-from akd.posespace.network import handle_inputs, level
+from akd.posespace.network import handle_inputs, noise_level
 from akd.posespace.representation import RotationVectors, vector_matrices
 from akd.rotations import matrix_to_quaternion, quaternion_to_matrix, quaternion_to_rotation_vector
-from akd.skeleton import Skeleton, compose
+from akd.skeleton import Posed, Skeleton, compose
 
-
-class Placed(NamedTuple):
-    """Where joints are: turn away from rest and place on the stage."""
-
-    rotation: Float[Tensor, "pose joint 3 3"]
-    position: Float[Tensor, "pose joint 3"]
+PRIOR_TIMES = (0.4, 0.25)
+"""Noise times at which poses are denoised, one Gauss–Newton step each."""
+MAX_POLISH_STEPS = 12
+"""Most steps of the exact polish."""
+SHORT_POLISH_STEPS = 2
+"""Steps of the polish where handles need not be met exactly."""
+MAX_STEP_ANGLE = 0.6
+"""No joint turns further than this in one step [rad]."""
+PRIOR_TOLERANCE, POLISH_TOLERANCE = 0.02, 1e-4
+"""How exactly handles are met in steps with the denoiser, and in the polish [ℓ]."""
+ROOT_SPREAD = 0.25
+"""Deviation of the root's position, beside the covariance of joint rotation vectors [ℓ]."""
 
 
 @dataclass(frozen=True, eq=False)
-class Chains:
-    """A skeleton's tree as tensors."""
+class Kinematics:
+    """Forward kinematics of one skeleton in joint rotation vectors, and its Jacobians."""
 
     skeleton: Skeleton
     frames: Float[Tensor, "joint 3 3"]
@@ -42,72 +47,61 @@ class Chains:
     """``[a, j]``, j itself included."""
 
     @classmethod
-    def of(cls, skeleton: Skeleton) -> "Chains":
+    def of(cls, skeleton: Skeleton) -> "Kinematics":
         return cls(skeleton, torch.as_tensor(skeleton.frames, dtype=torch.float32), torch.as_tensor(skeleton.is_ancestor))
 
-    def place(self, bends: Poses, root: Float[Tensor, "pose 3"]) -> Placed:
-        frames = self.frames.to(bends.dtype)
-        return Placed(*compose(self.skeleton, root, frames @ vector_matrices(bends) @ frames.transpose(-1, -2)))
+    def forward(self, vectors: Poses, root: Float[Tensor, "pose 3"]) -> Posed:
+        """Rotations away from rest and positions of all joints, on the stage."""
+        frames = self.frames.to(vectors.dtype)
+        return compose(self.skeleton, root, frames @ vector_matrices(vectors) @ frames.transpose(-1, -2))
 
     def point_jacobian(
-        self, bends: Poses, placed: Placed, joints: Int[Tensor, " handle"], points: Float[Tensor, "pose handle 3"]
+        self, vectors: Poses, posed: Posed, joints: Int[Tensor, " handle"], points: Float[Tensor, "pose handle 3"]
     ) -> Float[Tensor, "pose handle 3 joint 3"]:
         """``∂ point / ∂ x`` of points that move with joints: ``axis × arm`` for every joint above."""
-        arm = points[:, :, None] - placed.position[:, None]
-        axes = self._axes(bends, placed)
+        arm = points[:, :, None] - posed.position[:, None]
+        axes = self._axes(vectors, posed)
         moved = torch.linalg.cross(axes[:, None].transpose(-1, -2), arm[..., None, :].expand(*arm.shape[:-1], 3, 3), dim=-1)
         return torch.where(self._above(joints)[None, :, None, :, None], moved.permute(0, 1, 4, 2, 3), moved.new_zeros(()))
 
-    def turn_jacobian(
-        self, bends: Poses, placed: Placed, joints: Int[Tensor, " handle"]
+    def rotation_jacobian(
+        self, vectors: Poses, posed: Posed, joints: Int[Tensor, " handle"]
     ) -> Float[Tensor, "pose handle 3 joint 3"]:
-        """``∂ turn / ∂ x`` of joints, as rotation vectors on the stage."""
-        axes = self._axes(bends, placed)[:, None].expand(-1, len(joints), -1, -1, -1)
+        """``∂ rotation / ∂ x`` of joints, as rotation vectors on the stage."""
+        axes = self._axes(vectors, posed)[:, None].expand(-1, len(joints), -1, -1, -1)
         return torch.where(self._above(joints)[None, :, None, :, None], axes.permute(0, 1, 3, 2, 4), axes.new_zeros(()))
 
     def _above(self, joints: Int[Tensor, " handle"]) -> Bool[Tensor, "handle joint"]:
-        """Which joints move the handles."""
+        """Which joints move each handle."""
         return self.is_ancestor[:, joints].T
 
-    def _axes(self, bends: Poses, placed: Placed) -> Float[Tensor, "pose joint 3 3"]:
-        """Columns are the stage axes about which a joint turns when its three numbers grow: ``Q_j B_j J_r(x)``."""
-        return placed.rotation @ self.frames.to(bends.dtype) @ right_jacobian(bends)
+    def _axes(self, vectors: Poses, posed: Posed) -> Float[Tensor, "pose joint 3 3"]:
+        """Columns are the stage axes about which a joint turns when its three angles grow: ``Q_j B_j J_r(x)``."""
+        return posed.rotation @ self.frames.to(vectors.dtype) @ right_jacobian(vectors)
 
 
-def right_jacobian(bends: RotationVectors) -> Float[Tensor, "*batch joint 3 3"]:
-    """``exp(x + dx) = exp(x) exp(J_r(x) dx)``."""
-    angle = bends.norm(dim=-1).clamp(min=1e-4)[..., None, None]
-    x, y, z = bends.unbind(-1)
+def right_jacobian(vectors: RotationVectors) -> Float[Tensor, "*batch joint 3 3"]:
+    """The right Jacobian of the exponential map: ``exp(x + dx) = exp(x) exp(J_r(x) dx)``."""
+    angle = vectors.norm(dim=-1).clamp(min=1e-4)[..., None, None]
+    x, y, z = vectors.unbind(-1)
     zero = torch.zeros_like(x)
     cross = torch.stack((zero, -z, y, z, zero, -x, -y, x, zero), -1).unflatten(-1, (3, 3))
-    eye = torch.eye(3, dtype=bends.dtype)
-    # Near zero the quotients lose their digits: use their series there.
+    eye = torch.eye(3, dtype=vectors.dtype)
+    # Near zero the quotients lose their digits, so their series are used.
     first = torch.where(angle > 0.02, (1 - angle.cos()) / angle**2, 0.5 - angle**2 / 24)
     second = torch.where(angle > 0.02, (angle - angle.sin()) / angle**3, 1 / 6 - angle**2 / 120)
     return eye - first * cross + second * cross @ cross
 
 
-OPINIONS = (0.4, 0.25)
-"""Noise levels at which the denoiser is asked on the way."""
-POLISH = 12
-"""Most steps of the exact polish."""
-LARGEST = 0.6
-"""No joint turns further than this in one step [rad]."""
-SOFT, HARD = 0.02, 1e-4
-"""How exactly handles are met on the way, and in the polish [ℓ]."""
-ROOT_STIFFNESS = 0.25
-"""How far the root moves as easily as joints bend [ℓ]."""
-
-
 @dataclass(frozen=True)
 class Handle:
-    """What a joint should do, in stage coordinates [ℓ]; any of the three."""
+    """Where a joint should be or point, in stage coordinates [ℓ]; any of the three."""
 
     joint: str
     position: tuple[float, float, float] | None = None
     """Where the joint should be."""
     rotation: tuple[float, float, float, float] | None = None
-    """Its turn away from rest on the stage, wxyz."""
+    """Its rotation away from rest on the stage, wxyz."""
     look_at: tuple[float, float, float] | None = None
     """The point its bone should point to."""
 
@@ -115,119 +109,123 @@ class Handle:
 class Solution(NamedTuple):
     """Poses that meet the handles, best first."""
 
-    bends: Poses
+    vectors: Poses
+    """Joint rotation vectors [rad]; the root's row holds its heading, too."""
     root: Float[Tensor, "pose 3"]
+    """Position of the root [ℓ]."""
     error: Float[Tensor, " pose"]
-    """The worst handle's miss: of positions [ℓ], of turns and looks [rad]."""
+    """Of the worst handle: of positions [ℓ], of rotations and look-at directions [rad]."""
 
 
 @dataclass(frozen=True, eq=False)
-class Goal:
-    """Handles as tensors."""
+class HandleTargets:
+    """Handles as tensors: joints and their targets."""
 
-    place: Int[Tensor, " place"]
-    place_target: Float[Tensor, "place 3"]
-    turn: Int[Tensor, " turn"]
-    turn_target: Float[Tensor, "turn 3 3"]
+    position: Int[Tensor, " position"]
+    position_target: Float[Tensor, "position 3"]
+    rotation: Int[Tensor, " rotation"]
+    rotation_target: Float[Tensor, "rotation 3 3"]
     look: Int[Tensor, " look"]
     look_target: Float[Tensor, "look 3"]
     look_axis: Float[Tensor, "look 3"]
-    """Directions of the looking bones at rest."""
+    """Directions at rest of the bones that should point at the targets."""
 
 
 @dataclass(frozen=True, eq=False)
 class Solver:
-    """What solving on one rig needs."""
+    """Inverse kinematics of one rig."""
 
     denoiser: Denoiser
-    chains: Chains
+    kinematics: Kinematics
     covariance: Float[Tensor, "dof dof"]
-    """Of the bends of the rig's own poses."""
-    memory: Poses
-    """Some of those poses, to start from."""
+    """Of the rotation vectors of samples of the rig."""
+    reference_poses: Poses
+    """Samples of the rig, to start from."""
 
     def solve(
         self, handles: tuple[Handle, ...], start: Poses | None = None, root: Float[Tensor, "pose 3"] | None = None,
-        *, count: int = 1, free_root: bool = True, exact: bool = True, opinions: tuple[float, ...] = OPINIONS,
+        *, count: int = 1, free_root: bool = True, exact: bool = True, prior_times: tuple[float, ...] = PRIOR_TIMES,
     ) -> Solution:  # fmt: skip
-        """From the given poses, or from those in memory that come nearest."""
-        goal = goal_of(self.chains.skeleton, handles)
-        rest = torch.as_tensor(self.chains.skeleton.positions[0], dtype=torch.float32)
+        """Poses that meet the handles, from given poses or from the samples that come nearest."""
+        targets = handle_targets(self.kinematics.skeleton, handles)
+        rest = torch.as_tensor(self.kinematics.skeleton.positions[0], dtype=torch.float32)
         if start is None:
-            start, root = self._nearest(goal, rest, count, free_root)
+            start, root = self._nearest(targets, rest, count, free_root)
         x = start.clone()
         at = rest.expand(len(x), 3) if root is None else root
-        gain, placed = self._stiffness(free_root), self.chains.place(x, at)
-        for t in opinions:
-            x, at = self._step(goal, x, at, placed, gain, SOFT, self._opinion(goal, x, at, t))
-            placed = self.chains.place(x, at)
-        for _ in range(POLISH if exact else 2):
-            if float(_misses(goal, placed).amax()) < HARD:
+        covariance, posed = self._covariance(free_root), self.kinematics.forward(x, at)
+        for t in prior_times:
+            x, at = self._step(targets, x, at, posed, covariance, PRIOR_TOLERANCE, self._denoised(targets, x, at, t))
+            posed = self.kinematics.forward(x, at)
+        for _ in range(MAX_POLISH_STEPS if exact else SHORT_POLISH_STEPS):
+            if float(_error_norms(targets, posed).amax()) < POLISH_TOLERANCE:
                 break
-            x, at = self._step(goal, x, at, placed, gain, HARD, x)
-            placed = self.chains.place(x, at)
-        error = _misses(goal, placed).amax(-1)
+            x, at = self._step(targets, x, at, posed, covariance, POLISH_TOLERANCE, x)
+            posed = self.kinematics.forward(x, at)
+        error = _error_norms(targets, posed).amax(-1)
         order = error.argsort()
         return Solution(x[order], at[order], error[order])
 
-    def _nearest(self, goal: Goal, rest: Tensor, count: int, free_root: bool) -> tuple[Poses, Tensor]:
-        """The poses in memory whose handles are nearest to their targets."""
-        placed = self.chains.place(self.memory, rest.expand(len(self.memory), 3))
-        miss = goal.place_target - placed.position[:, goal.place]
-        shift = miss.mean(1) if free_root and len(goal.place) else torch.zeros(len(self.memory), 3)
+    def _nearest(self, targets: HandleTargets, rest: Tensor, count: int, free_root: bool) -> tuple[Poses, Tensor]:
+        """The samples whose handles are nearest to their targets, and root positions that bring them nearer."""
+        posed = self.kinematics.forward(self.reference_poses, rest.expand(len(self.reference_poses), 3))
+        miss = targets.position_target - posed.position[:, targets.position]
+        shift = miss.mean(1) if free_root and len(targets.position) else torch.zeros(len(self.reference_poses), 3)
         cost = (miss - shift[:, None]).square().sum((-1, -2)) + shift.square().sum(-1)
         chosen = cost.argsort()[:count]
-        return self.memory[chosen], rest + shift[chosen]
+        return self.reference_poses[chosen], rest + shift[chosen]
 
-    def _opinion(self, goal: Goal, x: Poses, at: Float[Tensor, "pose 3"], t: float) -> Poses:
-        """What the denoiser, told of the handles, takes the poses for."""
+    def _denoised(self, targets: HandleTargets, x: Poses, at: Float[Tensor, "pose 3"], t: float) -> Poses:
+        """The poses denoised, conditioned on the handles."""
         rigs = self.denoiser.rig.rigs
-        wanted = torch.zeros(1, *x.shape[:2], dtype=torch.bool)
+        handled = torch.zeros(1, *x.shape[:2], dtype=torch.bool)
         target = torch.zeros(1, *x.shape)
-        wanted[:, :, goal.place] = True
-        target[:, :, goal.place] = goal.place_target - at[:, None]
-        told = handle_inputs(rigs, wanted, target)[0]
-        alpha, _ = level(torch.tensor(t))
-        return self.denoiser.to_bends(self.denoiser.guess(alpha * self.denoiser.to_unit(x), t, told))
+        handled[:, :, targets.position] = True
+        target[:, :, targets.position] = targets.position_target - at[:, None]
+        handles = handle_inputs(rigs, handled, target)[0]
+        alpha, _ = noise_level(torch.tensor(t))
+        return self.denoiser.to_vectors(self.denoiser.denoise(alpha * self.denoiser.to_normalised(x), t, handles))
 
     def _step(
-        self, goal: Goal, x: Poses, at: Float[Tensor, "pose 3"], placed: Placed, gain: Float[Tensor, "dof dof"], soft: float,
-        towards: Poses,
+        self, targets: HandleTargets, x: Poses, at: Float[Tensor, "pose 3"], posed: Posed, covariance: Float[Tensor, "dof dof"],
+        tolerance: float, towards: Poses,
     ) -> tuple[Poses, Float[Tensor, "pose 3"]]:  # fmt: skip
-        """One Gauss–Newton step around what is wanted where handles are silent."""
-        miss, jacobian = self._linear(goal, x, placed)
+        """One Gauss–Newton step; what handles leave free goes to ``towards``."""
+        miss, jacobian = self._linear(targets, x, posed)
         away = torch.cat(((towards - x).flatten(1), torch.zeros(len(x), 3)), 1)
         rhs = miss - (jacobian @ away[:, :, None]).squeeze(-1)
-        weighted = gain @ jacobian.transpose(-1, -2)
-        system = jacobian @ weighted + soft**2 * torch.eye(miss.shape[1])
+        weighted = covariance @ jacobian.transpose(-1, -2)
+        system = jacobian @ weighted + tolerance**2 * torch.eye(miss.shape[1])
         change = away + (weighted @ torch.linalg.solve(system, rhs)[:, :, None]).squeeze(-1)
-        turn = change[:, :-3].unflatten(1, (-1, 3))
-        turn = turn * (LARGEST / turn.norm(dim=-1).amax(-1).clamp(min=LARGEST))[:, None, None]
-        return x + turn, at + change[:, -3:]
+        angles = change[:, :-3].unflatten(1, (-1, 3))
+        angles = angles * (MAX_STEP_ANGLE / angles.norm(dim=-1).amax(-1).clamp(min=MAX_STEP_ANGLE))[:, None, None]
+        return x + angles, at + change[:, -3:]
 
-    def _stiffness(self, free_root: bool) -> Float[Tensor, "dof dof"]:
-        """The covariance, with the root's place as three more numbers."""
-        root = ROOT_STIFFNESS**2 * torch.eye(3) if free_root else torch.zeros(3, 3)
+    def _covariance(self, free_root: bool) -> Float[Tensor, "dof dof"]:
+        """The covariance of rotation vectors and of the root's position."""
+        root = ROOT_SPREAD**2 * torch.eye(3) if free_root else torch.zeros(3, 3)
         return torch.block_diag(self.covariance, root)
 
-    def _linear(self, goal: Goal, x: Poses, placed: Placed) -> tuple[Float[Tensor, "pose row"], Float[Tensor, "pose row dof"]]:
-        """What is missed, and how it changes with bends and root."""
-        places = placed.position[:, goal.place]
-        arms = self.chains.point_jacobian(x, placed, goal.place, places)
-        moved = torch.eye(3).expand(len(x), len(goal.place), 3, 3)
-        turns = self.chains.turn_jacobian(x, placed, torch.cat((goal.turn, goal.look)))
-        looking = _bone_directions(goal, placed)
+    def _linear(
+        self, targets: HandleTargets, x: Poses, posed: Posed
+    ) -> tuple[Float[Tensor, "pose row"], Float[Tensor, "pose row dof"]]:
+        """Errors of the handles, and their Jacobian in rotation vectors and root position."""
+        points = posed.position[:, targets.position]
+        arms = self.kinematics.point_jacobian(x, posed, targets.position, points)
+        moved = torch.eye(3).expand(len(x), len(targets.position), 3, 3)
+        rotations = self.kinematics.rotation_jacobian(x, posed, torch.cat((targets.rotation, targets.look)))
+        looking = _bone_directions(targets, posed)
         across = torch.eye(3) - looking[..., :, None] * looking[..., None, :]
-        looks = (across @ turns[:, len(goal.turn) :].flatten(-2)).unflatten(-1, (-1, 3))
-        turns = torch.cat((turns[:, : len(goal.turn)], looks), 1)
-        still = torch.zeros(len(x), turns.shape[1], 3, 3)
-        rows = torch.cat((arms.flatten(-2), turns.flatten(-2)), 1)
+        looks = (across @ rotations[:, len(targets.rotation) :].flatten(-2)).unflatten(-1, (-1, 3))
+        rotations = torch.cat((rotations[:, : len(targets.rotation)], looks), 1)
+        still = torch.zeros(len(x), rotations.shape[1], 3, 3)
+        rows = torch.cat((arms.flatten(-2), rotations.flatten(-2)), 1)
         rows = torch.cat((rows, torch.cat((moved, still), 1)), -1).flatten(1, 2)
-        return torch.cat(_gaps(goal, placed), 1).flatten(1), rows
+        return torch.cat(_errors(targets, posed), 1).flatten(1), rows
 
 
-def goal_of(skeleton: Skeleton, handles: tuple[Handle, ...]) -> Goal:
-    """Check handles and sort them by what they ask."""
+def handle_targets(skeleton: Skeleton, handles: tuple[Handle, ...]) -> HandleTargets:
+    """Check handles and sort them by kind."""
     if not handles:
         raise AkdError("Solving needs at least one handle: a joint and where it should be.")
     for handle in handles:
@@ -241,32 +239,34 @@ def goal_of(skeleton: Skeleton, handles: tuple[Handle, ...]) -> Goal:
     def values(numbers: list, width: int) -> Float[Tensor, "handle width"]:
         return torch.tensor(numbers, dtype=torch.float32).reshape(-1, width)
 
-    place = [handle for handle in handles if handle.position is not None]
-    turn = [handle for handle in handles if handle.rotation is not None]
+    position = [handle for handle in handles if handle.position is not None]
+    rotation = [handle for handle in handles if handle.rotation is not None]
     look = [handle for handle in handles if handle.look_at is not None]
     axes = torch.as_tensor(skeleton.frames[:, :, 0], dtype=torch.float32)
-    return Goal(
-        joints(place), values([handle.position for handle in place], 3),
-        joints(turn), quaternion_to_matrix(values([handle.rotation for handle in turn], 4)),
+    return HandleTargets(
+        joints(position), values([handle.position for handle in position], 3),
+        joints(rotation), quaternion_to_matrix(values([handle.rotation for handle in rotation], 4)),
         joints(look), values([handle.look_at for handle in look], 3), axes[joints(look)],
     )  # fmt: skip
 
 
-def _gaps(goal: Goal, placed: Placed) -> tuple[Tensor, Tensor, Tensor]:
-    """What is missing to the targets: ways [ℓ], turns, and turns of looking bones [rad]."""
-    place = goal.place_target - placed.position[:, goal.place]
-    away = goal.turn_target @ placed.rotation[:, goal.turn].transpose(-1, -2)
-    turn = quaternion_to_rotation_vector(matrix_to_quaternion(away))
-    now = _bone_directions(goal, placed)
-    wanted = torch.nn.functional.normalize(goal.look_target - placed.position[:, goal.look], dim=-1)
-    axis = torch.linalg.cross(now, wanted, dim=-1)
+def _errors(targets: HandleTargets, posed: Posed) -> tuple[Tensor, Tensor, Tensor]:
+    """What is missing to the targets: of positions [ℓ], rotations and look-at directions [rad]."""
+    position = targets.position_target - posed.position[:, targets.position]
+    away = targets.rotation_target @ posed.rotation[:, targets.rotation].transpose(-1, -2)
+    rotation = quaternion_to_rotation_vector(matrix_to_quaternion(away))
+    now = _bone_directions(targets, posed)
+    aim = torch.nn.functional.normalize(targets.look_target - posed.position[:, targets.look], dim=-1)
+    axis = torch.linalg.cross(now, aim, dim=-1)
     sine = axis.norm(dim=-1, keepdim=True).clamp(min=1e-9)
-    return place, turn, axis * torch.atan2(sine, (now * wanted).sum(-1, keepdim=True)) / sine
+    return position, rotation, axis * torch.atan2(sine, (now * aim).sum(-1, keepdim=True)) / sine
 
 
-def _misses(goal: Goal, placed: Placed) -> Float[Tensor, "pose handle"]:
-    return torch.cat(_gaps(goal, placed), 1).norm(dim=-1)
+def _error_norms(targets: HandleTargets, posed: Posed) -> Float[Tensor, "pose handle"]:
+    """Size of each handle's error [ℓ or rad]."""
+    return torch.cat(_errors(targets, posed), 1).norm(dim=-1)
 
 
-def _bone_directions(goal: Goal, placed: Placed) -> Float[Tensor, "pose look 3"]:
-    return (placed.rotation[:, goal.look] @ goal.look_axis[:, :, None]).squeeze(-1)
+def _bone_directions(targets: HandleTargets, posed: Posed) -> Float[Tensor, "pose look 3"]:
+    """Directions in which the bones with look-at handles point."""
+    return (posed.rotation[:, targets.look] @ targets.look_axis[:, :, None]).squeeze(-1)

@@ -1,4 +1,4 @@
-"""The pose space of one rig: everything that can be asked about its poses.
+"""The pose space of one rig: sampling, solving, repairing, scoring and interpolating its poses.
 
 space = PoseSpace.build(rig)
 poses = space.sample(16, seed=1)
@@ -16,61 +16,61 @@ from torch import Tensor
 from akd.errors import AkdError
 from akd.motion import Motion
 from akd.posespace.denoiser import Denoiser, Poses
-from akd.posespace.limits import JointLimits, limits_of
-from akd.posespace.network import SHIPPED, level, load_network
+from akd.posespace.limits import JointLimits, joint_limits
+from akd.posespace.network import SHIPPED, load_network, noise_level
 from akd.posespace.representation import RigDescriptor, RotationVectors, pose_to_vectors, rig_descriptor, vectors_to_pose
 from akd.posespace.scoring import PoseScorer, Score
-from akd.posespace.solving import Chains, Handle, Solution, Solver
+from akd.posespace.solving import Handle, Kinematics, Solution, Solver
 from akd.posespace.validity import Faults, Validators
-from akd.posespace.walking import Way, walk
+from akd.posespace.walking import PathMethod, keyframe_path
 from akd.rig import Rig
 from akd.rotations import quaternion_to_rotation_vector
 from akd.skeleton import Pose
 
-MEMORY = 96
-"""Samples that a space keeps of its rig: for the covariance, to judge by, to start solving from."""
-SPARE = 0.1
-"""So many more samples are drawn than wanted, to replace those that cannot be repaired."""
+REFERENCE_COUNT = 96
+"""Samples that a space keeps of its rig: for the covariance, as a reference for scores, to start solving from."""
+SPARE_SHARE = 0.1
+"""Share of additional samples, to replace those that cannot be repaired."""
 ENERGY_TIMES = (0.15, 0.35)
-"""Noise under which ``energy`` looks at poses."""
+"""Noise times of ``energy``."""
 
 
 @dataclass(frozen=True, eq=False)
 class PoseSpace:
-    """What is known about the poses of a rig."""
+    """The pose space of a rig. Poses are joint rotation vectors [rad] unless they are a ``Pose``."""
 
     rig: Rig
-    sketch: RigDescriptor
+    descriptor: RigDescriptor
     denoiser: Denoiser
     validators: Validators
-    judge: PoseScorer
+    scorer: PoseScorer
     solver: Solver
-    memory: Poses
-    """Some of its own samples [rad]."""
+    reference_poses: Poses
+    """Samples of the rig [rad]."""
 
     @classmethod
     def build(cls, rig: Rig, *, weights: Path = SHIPPED, seed: int = 0) -> "PoseSpace":
-        """Read a rig into the network, and let it dream a little."""
-        sketch = rig_descriptor(rig)
-        denoiser = Denoiser.of(load_network(weights), sketch)
-        validators = Validators.of(rig, sketch, denoiser)
-        memory = denoiser.to_bends(denoiser.decode(denoiser.noise(MEMORY, seed)))
-        chains = Chains.of(rig.skeleton)
-        solver = Solver(denoiser, chains, covariance(denoiser, memory), memory)
-        return cls(rig, sketch, denoiser, validators, PoseScorer.of(denoiser, memory), solver, memory)
+        """The pose space of a rig: encode it and draw the reference samples."""
+        descriptor = rig_descriptor(rig)
+        denoiser = Denoiser.of(load_network(weights), descriptor)
+        validators = Validators.of(rig, descriptor, denoiser)
+        reference_poses = denoiser.to_vectors(denoiser.decode(denoiser.noise(REFERENCE_COUNT, seed)))
+        kinematics = Kinematics.of(rig.skeleton)
+        solver = Solver(denoiser, kinematics, covariance(denoiser, reference_poses), reference_poses)
+        return cls(rig, descriptor, denoiser, validators, PoseScorer.of(denoiser, reference_poses), solver, reference_poses)
 
     def sample(self, count: int, *, seed: int = 0, temperature: float = 1.0, repair: bool = True) -> Poses:
-        """Plausible poses; the same seed gives the same ones. Low temperature stays near the usual."""
+        """Plausible poses; the same seed gives the same ones. A low temperature stays near the mean, a high one varies more."""
         if count < 1 or not temperature > 0:
             raise AkdError(f"Sampling needs a count of at least 1 and a positive temperature, not {count} and {temperature}.")
-        drawn = count + (round(SPARE * count) + 1 if repair else 0)
-        guide = self.validators.guided if repair else None
-        poses = self.denoiser.to_bends(self.denoiser.decode(temperature * self.denoiser.noise(drawn, seed), guide=guide))
+        drawn = count + (round(SPARE_SHARE * count) + 1 if repair else 0)
+        guidance = self.validators.guide if repair else None
+        poses = self.denoiser.to_vectors(self.denoiser.decode(temperature * self.denoiser.noise(drawn, seed), guidance=guidance))
         if not repair:
             return poses
-        poses = self.validators.repaired(poses)
-        broken = (~self.faults(poses).sound).float()
-        return poses[torch.argsort(broken, stable=True)[:count]]
+        poses = self.validators.repair(poses)
+        invalid = (~self.faults(poses).valid).float()
+        return poses[torch.argsort(invalid, stable=True)[:count]]
 
     def solve(
         self,
@@ -81,87 +81,88 @@ class PoseSpace:
         free_root: bool = True,
         exact: bool = True,
     ) -> Solution:
-        """Poses that meet the handles and are plausible otherwise; from ``start``, as in dragging, or from anywhere."""
+        """Poses that meet the handles and are plausible otherwise; from ``start``, as in dragging, or from samples."""
         if start is None:
             return self.solver.solve(handles, count=count, free_root=free_root, exact=exact)
         batch = start if start.angles.ndim == 3 else start[None]
-        return self.solver.solve(handles, full_bends(batch), batch.root_position, free_root=free_root, exact=exact)
+        return self.solver.solve(handles, vectors_with_heading(batch), batch.root_position, free_root=free_root, exact=exact)
 
-    def project(self, bends: Poses, *, strength: float = 0.3, rounds: int = 4) -> Poses:
-        """Broken poses pulled back to what is plausible; ``strength`` is the noise under which they are looked at."""
+    def project(self, vectors: Poses, *, strength: float = 0.3, iterations: int = 4) -> Poses:
+        """Implausible poses moved to plausible ones nearby; ``strength`` is the noise time at which they are denoised."""
         if not 0 < strength < 1:
             raise AkdError(f"The strength of a projection lies between 0 and 1, not at {strength}.")
-        unit = self.denoiser.to_unit(bends)
-        for step in range(rounds):
-            t = strength * (1 - step / rounds)
-            alpha, _ = level(torch.tensor(t))
-            unit = self.denoiser.guess(alpha * unit, t)
-        return self.validators.repaired(self.denoiser.to_bends(unit))
+        normalised = self.denoiser.to_normalised(vectors)
+        for step in range(iterations):
+            t = strength * (1 - step / iterations)
+            alpha, _ = noise_level(torch.tensor(t))
+            normalised = self.denoiser.denoise(alpha * normalised, t)
+        return self.validators.repair(self.denoiser.to_vectors(normalised))
 
-    def score(self, bends: Poses) -> Score:
-        """How plausible poses are, and which joint is to blame."""
-        return self.judge.score(bends)
+    def score(self, vectors: Poses) -> Score:
+        """How plausible poses are, and which joint is the least."""
+        return self.scorer.score(vectors)
 
-    def faults(self, bends: Poses) -> Faults:
-        """What is impossible about poses."""
-        return self.validators.faults(bends)
+    def faults(self, vectors: Poses) -> Faults:
+        """What is invalid about poses."""
+        return self.validators.faults(vectors)
 
-    def invert(self, bends: Poses) -> Poses:
-        """The noise behind poses."""
-        return self.denoiser.invert(self.denoiser.to_unit(bends))
+    def invert(self, vectors: Poses) -> Poses:
+        """The noise that ``decode`` turns into these poses."""
+        return self.denoiser.invert(self.denoiser.to_normalised(vectors))
 
     def decode(self, noise: Poses) -> Poses:
-        """The poses behind noise; with as many steps as ``invert`` takes, it comes back to where it started."""
-        return self.denoiser.to_bends(self.denoiser.decode(noise, steps=64))
+        """The poses of noise; with as many steps as ``invert`` takes, the two are inverse."""
+        return self.denoiser.to_vectors(self.denoiser.decode(noise, steps=64))
 
-    def walk(self, keys: Poses, *, seconds: float, fps: float = 30.0, way: Way = "string") -> Motion:
-        """A clip through the keyframes, evenly timed."""
+    def walk(self, keys: Poses, *, seconds: float, fps: float = 30.0, method: PathMethod = "string") -> Motion:
+        """A clip through the keyframes, evenly spaced in time."""
         if len(keys) < 2 or not seconds > 0:
             raise AkdError(f"A walk needs at least two keyframes and a positive duration, not {len(keys)} and {seconds} s.")
         between = max(round(seconds * fps / (len(keys) - 1)) - 1, 1)
-        path = walk(self.denoiser, self.denoiser.to_unit(keys), between, way)
-        return Motion(self.pose(self.denoiser.to_bends(path)), (len(path) - 1) / seconds)
+        path = keyframe_path(self.denoiser, self.denoiser.to_normalised(keys), between, method)
+        return Motion(self.pose(self.denoiser.to_vectors(path)), (len(path) - 1) / seconds)
 
     def limits(self) -> list[JointLimits]:
-        """How far each joint goes, learned."""
-        return limits_of(self.rig.skeleton, self.denoiser, self.memory)
+        """The learned limits of all joints."""
+        return joint_limits(self.rig.skeleton, self.denoiser, self.reference_poses)
 
     def energy(self, pose: Pose, randomness: torch.Generator) -> Float[Tensor, " pose"]:
         """How implausible poses are, with a gradient that points to plausible ones: a term for distillation.
 
-        ``½‖u − û‖²`` per joint, û the denoiser's opinion held fixed as in score distillation, plus what validators say.
+        ``½‖u − û‖²`` per joint, û the denoised u held fixed as in score distillation, plus the penalty of the validators.
         """
-        bends = pose_to_vectors(pose)
-        unit = self.denoiser.to_unit(bends)
-        total = self.validators.penalty(bends)
+        vectors = pose_to_vectors(pose)
+        normalised = self.denoiser.to_normalised(vectors)
+        total = self.validators.penalty(vectors)
         for t in ENERGY_TIMES:
-            alpha, sigma = level(torch.tensor(t))
-            noise = torch.randn(unit.shape, generator=randomness, dtype=unit.dtype)
-            guess = self.denoiser.guess(alpha * unit.detach() + sigma * noise, t)
-            total = total + 0.5 * (unit - guess).square().sum((-1, -2)) / len(ENERGY_TIMES)
-        return total / unit.shape[-2]
+            alpha, sigma = noise_level(torch.tensor(t))
+            noise = torch.randn(normalised.shape, generator=randomness, dtype=normalised.dtype)
+            predicted = self.denoiser.denoise(alpha * normalised.detach() + sigma * noise, t)
+            total = total + 0.5 * (normalised - predicted).square().sum((-1, -2)) / len(ENERGY_TIMES)
+        return total / normalised.shape[-2]
 
-    def pose(self, bends: RotationVectors) -> Pose:
-        """The poses, standing on the ground where the rig stands at rest."""
-        rest = torch.as_tensor(self.rig.skeleton.positions[0], dtype=bends.dtype)
-        placed = self.solver.chains.place(bends.reshape(-1, *bends.shape[-2:]), rest.expand(bends[..., 0, 0].numel(), 3))
-        bones = torch.as_tensor(self.sketch.tails - self.sketch.positions, dtype=bends.dtype)
-        ends = placed.position + (placed.rotation @ bones[:, :, None]).squeeze(-1)
-        lowest = torch.minimum(placed.position[..., 1], ends[..., 1]) - torch.as_tensor(self.sketch.radius, dtype=bends.dtype)
-        at_rest = torch.as_tensor((self.sketch.positions[:, 1].clip(max=self.sketch.tails[:, 1]) - self.sketch.radius).min())
-        lift = (at_rest - lowest.amin(-1)).reshape(bends.shape[:-2])
-        up = torch.tensor((0.0, 1.0, 0.0), dtype=bends.dtype)
-        return vectors_to_pose(bends, rest + lift[..., None].to(bends.dtype) * up)
+    def pose(self, vectors: RotationVectors) -> Pose:
+        """The poses, standing on the ground above where the rig stands at rest."""
+        rest = torch.as_tensor(self.rig.skeleton.positions[0], dtype=vectors.dtype)
+        flat, rig = vectors.reshape(-1, *vectors.shape[-2:]), self.descriptor
+        posed = self.solver.kinematics.forward(flat, rest.expand(len(flat), 3))
+        bones = torch.as_tensor(rig.tails - rig.positions, dtype=vectors.dtype)
+        ends = posed.position + (posed.rotation @ bones[:, :, None]).squeeze(-1)
+        lowest = torch.minimum(posed.position[..., 1], ends[..., 1]) - torch.as_tensor(rig.radius, dtype=vectors.dtype)
+        at_rest = torch.as_tensor((rig.positions[:, 1].clip(max=rig.tails[:, 1]) - rig.radius).min())
+        lift = (at_rest - lowest.amin(-1)).reshape(vectors.shape[:-2])
+        up = torch.tensor((0.0, 1.0, 0.0), dtype=vectors.dtype)
+        return vectors_to_pose(vectors, rest + lift[..., None].to(vectors.dtype) * up)
 
 
-def covariance(denoiser: Denoiser, memory: Poses) -> Float[Tensor, "dof dof"]:
-    """Of bends, from samples, with a share of independent spreads so that every joint can move a little."""
-    flat = (memory - memory.mean(0)).flatten(1)
+def covariance(denoiser: Denoiser, reference_poses: Poses) -> Float[Tensor, "dof dof"]:
+    """Covariance of joint rotation vectors: of samples, with a share of independent spreads so that every joint can move."""
+    flat = (reference_poses - reference_poses.mean(0)).flatten(1)
     return 0.8 * flat.T @ flat / len(flat) + torch.diag(0.2 * denoiser.spread.flatten().square() + 1e-5)
 
 
-def full_bends(pose: Pose) -> Poses:
-    """Bends whose root row holds the heading too: what solving starts from."""
-    bends = pose_to_vectors(pose)
+def vectors_with_heading(pose: Pose) -> Poses:
+    """Joint rotation vectors whose root row holds the heading, too: what solving starts from."""
+    vectors = pose_to_vectors(pose)
     turn = quaternion_to_rotation_vector(pose.root_rotation / pose.root_rotation.norm(dim=-1, keepdim=True))
-    return torch.cat((turn[..., None, :], bends[..., 1:, :]), -2)
+    return torch.cat((turn[..., None, :], vectors[..., 1:, :]), -2)

@@ -1,7 +1,8 @@
-"""From keyframes to a clip through plausible poses only.
+"""Paths between keyframes.
 
-The string method: points on a path are pulled to what the denoiser takes them for, smoothed and spaced evenly, while
-keyframes stay. The paper's way is here too: noise of both ends interpolated at constant variance, and decoded.
+The *string method* keeps a path plausible: its points are moved towards their denoised poses, smoothed and spaced evenly, while
+keyframes stay. For comparison there are the method of ViPS, noise of both ends interpolated at constant variance and decoded, and
+straight interpolation.
 """
 
 import itertools
@@ -12,48 +13,49 @@ from jaxtyping import Float
 from torch import Tensor
 
 from akd.posespace.denoiser import Denoiser, Poses
-from akd.posespace.network import level
+from akd.posespace.network import noise_level
 
-Way = Literal["string", "noise", "straight"]
+PathMethod = Literal["string", "noise", "straight"]
 Path = Float[Tensor, "frame joint 3"]
 """Poses one after the other."""
-ROUNDS = 12
-PULL, PULL_TIME = 0.5, 0.25
-"""How far a point goes towards what the denoiser takes it for, and the noise at which it is asked."""
-SMOOTH = 0.5
-"""Share of a point's distance to the middle of its neighbours that is taken back each round."""
+STRING_ITERATIONS = 12
+"""Iterations of the string method."""
+DENOISING_STEP, DENOISING_TIME = 0.5, 0.25
+"""Share of the way to its denoised pose that a point goes in one iteration, and the noise time of the denoising."""
+SMOOTHING = 0.5
+"""Share of the way to the mean of its neighbours that a point goes in one iteration."""
 
 
-def walk(denoiser: Denoiser, keys: Poses, between: int, way: Way = "string") -> Path:
-    """The keyframes with so many poses between each two of them, all in unit bends."""
+def keyframe_path(denoiser: Denoiser, keys: Poses, between: int, method: PathMethod = "string") -> Path:
+    """The keyframes with so many poses between each two of them, all normalised."""
     parts = [keys[:1]]
     for start, end in itertools.pairwise(keys):
-        parts.append(WAYS[way](denoiser, start, end, between)[1:])
+        parts.append(PATH_METHODS[method](denoiser, start, end, between)[1:])
     return torch.cat(parts)
 
 
-def straight(denoiser: Denoiser, start: Float[Tensor, "joint 3"], end: Float[Tensor, "joint 3"], between: int) -> Path:
-    """Bends interpolated as they are."""
+def straight_path(denoiser: Denoiser, start: Float[Tensor, "joint 3"], end: Float[Tensor, "joint 3"], between: int) -> Path:
+    """Normalised vectors interpolated linearly."""
     return torch.lerp(start, end, torch.linspace(0, 1, between + 2)[:, None, None])
 
 
-def string(denoiser: Denoiser, start: Float[Tensor, "joint 3"], end: Float[Tensor, "joint 3"], between: int) -> Path:
-    """A path that lies in the plausible set."""
-    path = straight(denoiser, start, end, between)
-    alpha, sigma = level(torch.tensor(PULL_TIME))
+def string_path(denoiser: Denoiser, start: Float[Tensor, "joint 3"], end: Float[Tensor, "joint 3"], between: int) -> Path:
+    """A path through plausible poses, by the string method."""
+    path = straight_path(denoiser, start, end, between)
+    alpha, sigma = noise_level(torch.tensor(DENOISING_TIME))
     noise = denoiser.noise(1, 0)
-    for _ in range(ROUNDS):
+    for _ in range(STRING_ITERATIONS):
         inner = path[1:-1]
-        # Opposite noises: what they have in common is about the pose.
-        guesses = [denoiser.guess(alpha * inner + sigma * sign * noise, PULL_TIME) for sign in (1.0, -1.0)]
-        pulled = inner + PULL * (sum(guesses) / 2 - inner)
-        path = torch.cat((path[:1], pulled, path[-1:]))
-        path = torch.cat((path[:1], path[1:-1] + SMOOTH * ((path[:-2] + path[2:]) / 2 - path[1:-1]), path[-1:]))
-        path = evenly(path)
+        # Noise of both signs: what the two denoised poses have in common is due to the pose.
+        denoised = [denoiser.denoise(alpha * inner + sigma * sign * noise, DENOISING_TIME) for sign in (1.0, -1.0)]
+        moved = inner + DENOISING_STEP * (sum(denoised) / 2 - inner)
+        path = torch.cat((path[:1], moved, path[-1:]))
+        path = torch.cat((path[:1], path[1:-1] + SMOOTHING * ((path[:-2] + path[2:]) / 2 - path[1:-1]), path[-1:]))
+        path = evenly_spaced(path)
     return path
 
 
-def noise_way(denoiser: Denoiser, start: Float[Tensor, "joint 3"], end: Float[Tensor, "joint 3"], between: int) -> Path:
+def noise_path(denoiser: Denoiser, start: Float[Tensor, "joint 3"], end: Float[Tensor, "joint 3"], between: int) -> Path:
     """``z(u) = ((1−u) z_A + u z_B) / √((1−u)² + u²)``, decoded; the ends are put back as they were."""
     first, last = denoiser.invert(torch.stack((start, end)))
     u = torch.linspace(0, 1, between + 2)[:, None, None]
@@ -61,8 +63,8 @@ def noise_way(denoiser: Denoiser, start: Float[Tensor, "joint 3"], end: Float[Te
     return torch.cat((start[None], path[1:-1], end[None]))
 
 
-def evenly(path: Path) -> Path:
-    """The same path with points at equal distances."""
+def evenly_spaced(path: Path) -> Path:
+    """The same path with points at equal distances along it."""
     steps = (path[1:] - path[:-1]).flatten(1).norm(dim=1)
     along = torch.cat((steps.new_zeros(1), steps.cumsum(0)))
     at = torch.linspace(0, float(along[-1]), len(path))
@@ -71,4 +73,4 @@ def evenly(path: Path) -> Path:
     return torch.lerp(path[index - 1], path[index], share.clamp(0, 1)[:, None, None])
 
 
-WAYS = {"string": string, "noise": noise_way, "straight": straight}
+PATH_METHODS = {"string": string_path, "noise": noise_path, "straight": straight_path}

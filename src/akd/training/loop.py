@@ -1,7 +1,7 @@
-"""One training loop for both networks. It can be killed at any instant and goes on as if it had not been.
+"""The training loop of all networks. A run that is killed at any instant resumes and ends with the same weights.
 
 All randomness of a step comes from (seed, step), so there is no random state to save. A checkpoint is one file, written
-beside the old one and then renamed over it. To keep it small, Adam's moments are kept in bfloat16 and the averaged weights as
+beside the old one and renamed over it. To keep it small, Adam's moments are kept in bfloat16 and the averaged weights as
 float16 differences from the weights; the running values are rounded alike whenever one is written, so a run that
 resumes and one that was never stopped do the same.
 """
@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from akd.errors import AkdError
 
 Loss = Callable[[nn.Module, int, torch.Generator], tuple[Float[Tensor, ""], dict[str, float]]]
-"""(network, step, randomness) → loss, and numbers for the log."""
+"""(network, step, randomness) → the loss, and numbers for the log."""
 
 
 @dataclass(frozen=True)
@@ -30,22 +30,24 @@ class TrainingConfig:
     steps: int
     learning_rate: float
     seed: int = 0
+    """Of all random numbers."""
     warmup: int = 50
     """Steps over which the learning rate grows to its value."""
     cooldown: float = 0.2
     """Share of the steps, at the end, over which the learning rate falls to a twentieth."""
     ema: float = 0.995
-    """Decay of the averaged weights, reached as the run grows long enough."""
+    """Decay of the averaged weights, reached after some hundred steps."""
     clip: float = 1.0
     """Largest gradient norm."""
     weight_decay: float = 0.0
     save_every: int = 50
     """Steps between checkpoints."""
     threads: int = 1
+    """Of torch."""
 
 
-class Trainee:
-    """A network in training: weights, their running average, optimiser, step."""
+class TrainingState:
+    """A network in training: weights, their exponential moving average, optimiser, step."""
 
     def __init__(self, network: nn.Module, config: TrainingConfig) -> None:
         self.network = network
@@ -76,14 +78,14 @@ class Trainee:
         return norm
 
     def use_average(self) -> None:
-        """Put the averaged weights into the network, to use it rather than to train on."""
+        """Put the averaged weights into the network; it is not trained further after this."""
         with torch.no_grad():
             for name, weight in self.trained.items():
                 weight.copy_(self.average[name])
 
     @torch.no_grad()
     def save(self, path: Path) -> None:
-        """Write the whole state, and round the running one to what was written."""
+        """Write a checkpoint, and round the state to what was written."""
         tensors = {"step": torch.tensor(self.step)}
         for name, weight in self.trained.items():
             tensors["weight." + name] = weight.detach()
@@ -100,7 +102,7 @@ class Trainee:
 
     @torch.no_grad()
     def load(self, path: Path) -> None:
-        """Go on from a saved state."""
+        """Read a checkpoint."""
         tensors = load_file(path)
         if {name for name in tensors if name.startswith("weight.")} != {"weight." + name for name in self.trained}:
             raise AkdError(f"{path} was saved by a run that trained other weights: use another folder.")
@@ -113,33 +115,36 @@ class Trainee:
 
 
 def learning_rate_factor(step: int, config: TrainingConfig) -> float:
-    """Up, level, and down to a twentieth."""
+    """Factor of the learning rate: linear warm-up, constant, linear cool-down to a twentieth."""
     left = (config.steps - step) / max(config.cooldown * config.steps, 1)
     return min((step + 1) / max(config.warmup, 1), 1.0) * min(max(left, 0.05), 1.0)
 
 
 def train(
     network: nn.Module, loss: Loss, config: TrainingConfig, folder: Path,
-    *, watch: Callable[[Trainee], dict[str, float]] | None = None, watch_every: int = 500,
-) -> Trainee:  # fmt: skip
-    """Train, or go on training, in a folder (``state.safetensors``, ``log.jsonl``); ``watch`` adds to the log now and then."""
+    *, validate: Callable[[TrainingState], dict[str, float]] | None = None, validate_every: int = 500,
+) -> TrainingState:  # fmt: skip
+    """Train a network, or resume its training, in a folder (``state.safetensors``, ``log.jsonl``).
+
+    Every ``validate_every`` steps ``validate`` adds its numbers to the log.
+    """
     torch.set_num_threads(config.threads)
     folder.mkdir(parents=True, exist_ok=True)
-    state = folder / "state.safetensors"
-    trainee = Trainee(network, config)
-    if state.exists():
-        trainee.load(state)
+    checkpoint = folder / "state.safetensors"
+    state = TrainingState(network, config)
+    if checkpoint.exists():
+        state.load(checkpoint)
     with (folder / "log.jsonl").open("a") as log:
-        while trainee.step < config.steps:
-            step, began = trainee.step, time.monotonic()
+        while state.step < config.steps:
+            step, began = state.step, time.monotonic()
             randomness = torch.Generator().manual_seed(config.seed * 1_000_003 + step)
             value, entry = loss(network, step, randomness)
-            entry = {"step": step, "loss": float(value.detach()), **entry, "norm": trainee.update(value)}
-            if watch and trainee.step % watch_every == 0:
-                entry |= watch(trainee)
+            entry = {"step": step, "loss": float(value.detach()), **entry, "norm": state.update(value)}
+            if validate and state.step % validate_every == 0:
+                entry |= validate(state)
             entry["seconds"] = time.monotonic() - began
             log.write(json.dumps({key: float(f"{number:.5g}") for key, number in entry.items()}) + "\n")
-            if trainee.step % config.save_every == 0 or trainee.step == config.steps:
-                trainee.save(state)
+            if state.step % config.save_every == 0 or state.step == config.steps:
+                state.save(checkpoint)
                 log.flush()
-    return trainee
+    return state

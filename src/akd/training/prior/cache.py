@@ -1,9 +1,7 @@
-"""Filmed clips on disk: one pair of files for each individual, written once and never changed.
+"""Filmed clips on disk, and their latents: one file of each for every individual, written once and never changed.
 
-The pictures (`.npy`) are written before the labels (`.json`), and both under another name first, so a killed writer leaves
-nothing half done and the next one goes on where it stopped.
-
-Latents of the cached clips, computed once, because encoding costs more than a training step of the transformer.
+Pixels (`.npy`) are written before labels (`.json`), and all files under another name first, so a killed writer leaves nothing
+half done and the next one continues. Latents are cached because encoding costs more than a training step of the transformer.
 """
 
 import json
@@ -18,19 +16,19 @@ from torch import Tensor
 
 from akd.errors import AkdError
 from akd.render.film import FilmSettings
-from akd.training.held_out import TRAINING_PLANS
+from akd.training.data_card import TRAINING_PLANS
 from akd.training.prior.clips import ClipLabel, individual_clips, individuals
 from akd.training.prior.networks import Vae
 
 Pixels = Float[Tensor, "clip 3 frame height width"]
-"""Pictures as networks take them: −1 to 1, colours first."""
+"""Pixels as network inputs: −1 to 1, colours first."""
 
 
 def write_clips(
     folder: Path, count: int, settings: FilmSettings | None = None, *, first_seed: int = 0,
     plans: tuple[str, ...] = TRAINING_PLANS, report: Callable[[int, int], None] = lambda done, count: None,
 ) -> None:  # fmt: skip
-    """Film so many individuals into a folder; those already there are kept."""
+    """Film so many individuals into a folder; those already filmed are skipped."""
     settings = settings or FilmSettings()
     folder.mkdir(parents=True, exist_ok=True)
     _agree_on_film(folder / "film.json", settings)
@@ -44,6 +42,7 @@ def write_clips(
 
 
 def _agree_on_film(path: Path, settings: FilmSettings) -> None:
+    """All clips of a folder are filmed with the same settings."""
     if not path.exists():
         settings.save(path)
     elif FilmSettings.load(path) != settings:
@@ -51,6 +50,7 @@ def _agree_on_film(path: Path, settings: FilmSettings) -> None:
 
 
 def _write(path: Path, write: Callable[[Path], object]) -> None:
+    """Write a file, whole or not at all."""
     part = path.with_name(path.name + ".part")
     write(part)
     part.replace(path)
@@ -75,7 +75,7 @@ class ClipCache:
 
 
 def read_cache(folder: Path, limit: int | None = None) -> ClipCache:
-    """What has been written so far: at most ``limit`` individuals, in the order of seeds, then plans."""
+    """The clips written so far: of at most ``limit`` individuals, in the order of seeds, then plans."""
     files = sorted(
         (path for path in folder.glob("*-*.json")), key=lambda path: (path.stem.rpartition("-")[2], path.stem)
     )[:limit]
@@ -90,13 +90,13 @@ def read_cache(folder: Path, limit: int | None = None) -> ClipCache:
 
 
 def to_network(videos: UInt8[Tensor, "clip frame height width 3"]) -> Pixels:
-    """Byte pictures as networks take them."""
+    """Videos in bytes as network inputs."""
     return videos.permute(0, 4, 1, 2, 3).float() / 127.5 - 1
 
 
 @torch.no_grad()
 def normalise_encoder(vae: Vae, clips: ClipCache, count: int = 64) -> None:
-    """Change the encoder's last layer so that every channel of its latents has mean 0 and variance 1 over clips."""
+    """Scale the encoder's last layer so that every channel of its latents has mean 0 and variance 1 over clips."""
     indices = torch.linspace(0, len(clips) - 1, count).long().tolist()
     latents = torch.cat([vae.encode(to_network(clips.video(index)[None])).latent_dist.mean for index in indices])
     mean, std = latents.mean((0, 2, 3, 4)), latents.std((0, 2, 3, 4))
@@ -104,12 +104,12 @@ def normalise_encoder(vae: Vae, clips: ClipCache, count: int = 64) -> None:
     channels = len(mean)
     last.weight[:channels] /= std.view(-1, 1, 1, 1, 1)
     last.bias[:channels] = (last.bias[:channels] - mean) / std
-    last.bias[channels:] -= 2 * std.log()  # the logarithms of the variances go along
+    last.bias[channels:] -= 2 * std.log()  # the log-variances of the posterior change alike
 
 
 @torch.no_grad()
 def write_latents(vae: Vae, cache: Path, folder: Path) -> int:
-    """Latents of every individual in a cache that has none in the folder yet; returns how many were new."""
+    """Encode every individual of a cache that has no latents in the folder yet; returns how many were new."""
     folder.mkdir(parents=True, exist_ok=True)
     new = 0
     for path in dict.fromkeys(path for path, _ in read_cache(cache).rows):
@@ -126,7 +126,7 @@ def write_latents(vae: Vae, cache: Path, folder: Path) -> int:
 
 
 def read_latents(cache: Path, folder: Path) -> tuple[Tensor, list[ClipLabel]]:
-    """Latents of all clips that have some, and their labels."""
+    """Latents and labels of all clips that are encoded."""
     clips = read_cache(cache)
     have = {path.name: torch.from_numpy(np.load(path)) for path in sorted(folder.glob("*.npy"))}
     labelled = zip(clips.rows, clips.labels, strict=True)

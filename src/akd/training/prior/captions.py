@@ -1,7 +1,7 @@
-"""The words of the embedded prior: captions for its training, and a tokenizer that knows those words.
+"""Captions for training the embedded prior, and a tokenizer of their words.
 
-Nouns it was never shown are taught to mean nothing in particular: a share of the captions calls the creature "animal", or by a
-noun that belongs to no creature of the training. So an unknown noun with a known verb still gives the verb.
+Nouns without a training creature are trained to mean nothing in particular: a share of the captions calls the creature "animal",
+or by a noun of no training plan. So an unknown noun with a known verb still gives the verb.
 """
 
 import string
@@ -11,25 +11,26 @@ import numpy as np
 
 from akd.creatures.captions import FINISHES, PLACES, SHOTS, VERBS, captions, describe, gerund, negative
 from akd.creatures.words import NEAREST, SYNONYMS
-from akd.training.held_out import TRAINING_PLANS
+from akd.training.data_card import TRAINING_PLANS
 from akd.training.prior.clips import ClipLabel
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-VAGUE = ("animal", "creature", "character", "figure")
-ELSEWHERE = {"gallop": ("run", 0.4), "bound": ("hop", 0.3), "tripod": ("walk", 0.3), "tetrapod": ("walk", 0.3)}
-"""What people call a gait who do not know its name, and how often a caption does."""
-UNCONDITIONAL = 0.12
-"""Share of captions that say nothing, so that guidance has something to lead away from."""
+GENERIC_NOUNS = ("animal", "creature", "character", "figure")
+"""Nouns for any creature."""
+COMMON_NAMES = {"gallop": ("run", 0.4), "bound": ("hop", 0.3), "tripod": ("walk", 0.3), "tetrapod": ("walk", 0.3)}
+"""Common names of gaits, and the share of captions that use them."""
+EMPTY_SHARE = 0.12
+"""Share of empty captions, for classifier-free guidance."""
 
 
 def clip_caption(label: ClipLabel, rng: np.random.Generator) -> str:
     """A random true sentence about a clip."""
-    if rng.random() < UNCONDITIONAL:
+    if rng.random() < EMPTY_SHARE:
         return ""
-    plain, share = ELSEWHERE.get(label.motion, ("", 0.0))
-    action = plain if rng.random() < share else label.motion
+    common, share = COMMON_NAMES.get(label.motion, ("", 0.0))
+    action = common if rng.random() < share else label.motion
     noun = _noun(label.plan, rng)
     form = rng.random()
     if label.motion == "idle" and form < 0.3:
@@ -40,19 +41,19 @@ def clip_caption(label: ClipLabel, rng: np.random.Generator) -> str:
 def _noun(plan: str, rng: np.random.Generator) -> str:
     which = rng.random()
     if which < 0.15:
-        return str(rng.choice(VAGUE))
+        return str(rng.choice(GENERIC_NOUNS))
     if which < 0.25:
-        return str(rng.choice(_untaught_nouns()))
+        return str(rng.choice(_unknown_nouns()))
     return plan if which < 0.65 else str(rng.choice([word for word, meaning in SYNONYMS.items() if meaning == plan]))
 
 
-def _untaught_nouns() -> list[str]:
+def _unknown_nouns() -> list[str]:
     return sorted(word for word, plan in {**NEAREST, **SYNONYMS}.items() if plan not in TRAINING_PLANS or word in NEAREST)
 
 
 def vocabulary() -> list[str]:
-    """Every word that captions can contain, in a fixed order."""
-    phrases = [*PLACES, *SHOTS, *FINISHES, *SYNONYMS, *NEAREST, *VAGUE]
+    """Every word that captions can contain, sorted."""
+    phrases = [*PLACES, *SHOTS, *FINISHES, *SYNONYMS, *NEAREST, *GENERIC_NOUNS]
     for verb in VERBS.values():
         phrases += [*verb.phrases, *verb.requests, *verb.manners, *(gerund(phrase) for phrase in (*verb.phrases, *verb.requests))]
     for action in VERBS:
@@ -64,7 +65,7 @@ def vocabulary() -> list[str]:
 
 
 def caption_tokenizer() -> "PreTrainedTokenizerFast":
-    """Whole words where known, letters where not; punctuation apart, capitals small."""
+    """A tokenizer of whole words where known and letters where not, with punctuation apart, in lower case."""
     from tokenizers import Tokenizer, normalizers, pre_tokenizers, processors
     from tokenizers.models import Unigram
     from transformers import PreTrainedTokenizerFast

@@ -1,8 +1,8 @@
-"""What the embedded prior is trained on: our creatures, moving, filmed the way distillation films any character.
+"""Clips for training the embedded prior: our creatures in motion, filmed as distillation films any character.
 
-Time is the body's own. Animals of different size that go alike do so in times that grow with the root of their leg
-length, so a cat is filmed in slow motion and an elephant in quick motion: a walking stride is about twelve frames
-for all of them. At one rate for all, a chick's stride would be three frames, which no model could read.
+The frame rate depends on size. The stride time of similar gaits grows with the root of the leg length, so a cat is filmed in slow
+motion and an elephant in fast motion, and a walking stride is about twelve frames for all. At one rate for all, a chick's stride
+would be three frames, which no model could read.
 """
 
 from collections.abc import Iterator
@@ -21,12 +21,12 @@ from akd.render.camera import View
 from akd.render.film import FilmSettings, film, film_rate
 from akd.rig import Rig
 from akd.splats import SkinnedSplats
-from akd.training.held_out import TRAINING_PLANS
+from akd.training.data_card import TRAINING_PLANS
 
-GROUNDLESS = 0.15
+NO_GROUND_SHARE = 0.15
 """Share of clips without ground."""
-ACTIONS_EACH = 4
-"""How many actions of each individual are filmed besides standing still; its gaits are all filmed, walking and running twice."""
+ACTIONS_PER_INDIVIDUAL = 4
+"""Actions filmed of each individual besides standing still; all gaits are filmed, walking and running twice."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class ClipLabel:
     """Gait or action."""
     motion_seed: int
     start: float
-    """Share of a round at which the clip begins."""
+    """Phase at which the clip begins, in cycles."""
     azimuth: float
     elevation: float
     distance: float
@@ -52,18 +52,18 @@ class ClipLabel:
 
 
 def individuals(count: int, *, first_seed: int = 0, plans: tuple[str, ...] = TRAINING_PLANS) -> Iterator[tuple[str, int]]:
-    """Plans in turn, so that any number of individuals is spread evenly over them."""
+    """Plan and seed of the individuals: plans alternate, so that any number of individuals is spread evenly over them."""
     for index in range(count):
         yield plans[index % len(plans)], first_seed + index // len(plans)
 
 
 def draw_labels(rig: Rig, seed: int, settings: FilmSettings) -> list[ClipLabel]:
-    """Which clips of an individual are filmed: a function of its plan and seed alone."""
+    """The clips filmed of an individual: a function of its plan and seed alone."""
     rng = np.random.default_rng((seed, *rig.name.encode()))
     gaits, actions = gaits_for(rig), actions_for(rig)
     motions = gaits + [name for name in gaits if name in ("walk", "run", "gallop", "tripod", "tetrapod")]
     others = [name for name in actions if name != "idle"]
-    motions += ["idle"] * ("idle" in actions) + [str(name) for name in rng.permutation(others)[:ACTIONS_EACH]]
+    motions += ["idle"] * ("idle" in actions) + [str(name) for name in rng.permutation(others)[:ACTIONS_PER_INDIVIDUAL]]
     return [_draw_label(rig.name, seed, motion, settings, rng) for motion in motions]
 
 
@@ -71,7 +71,7 @@ def _draw_label(plan: str, seed: int, motion: str, settings: FilmSettings, rng: 
     motion_seed, start = int(rng.integers(1 << 30)), float(rng.random())
     ranges = (settings.azimuth, settings.elevation, settings.distance)
     azimuth, elevation, distance = (float(rng.uniform(*ends)) for ends in ranges)
-    ground = bool(rng.random() >= GROUNDLESS)
+    ground = bool(rng.random() >= NO_GROUND_SHARE)
     return ClipLabel(plan, seed, motion, motion_seed, start, azimuth, elevation, distance, ground)
 
 

@@ -1,7 +1,4 @@
-"""From training states to a prior folder, which diffusers itself can load.
-
-The text beside the embedded prior's weights.
-"""
+"""From checkpoints to a prior folder that diffusers itself can load, with a model card."""
 
 from pathlib import Path
 from typing import Any
@@ -12,12 +9,12 @@ from safetensors.torch import load_file
 from akd.errors import AkdError
 from akd.render.film import FilmSettings
 from akd.training.prior.cache import normalise_encoder, read_cache
-from akd.training.prior.encoder_start import start_encoder
+from akd.training.prior.encoder_init import init_encoder
 from akd.training.prior.networks import Vae, build_pipeline, build_vae
 
 
 def averaged_weights(state: Path) -> dict[str, torch.Tensor]:
-    """The averaged weights of a training state."""
+    """The averaged weights of a checkpoint."""
     if not state.is_file():
         raise AkdError(f"There is no training state at {state}: train first with `akd prior train`.")
     tensors = load_file(state)
@@ -26,9 +23,9 @@ def averaged_weights(state: Path) -> dict[str, torch.Tensor]:
 
 
 def finish_encoder(run: Path, cache: Path) -> Vae:
-    """The encoder that everything after it relies on, made once and kept in the run folder as ``frozen/``.
+    """The finished encoder, made once and kept in the run folder as ``frozen/``: all later stages depend on it.
 
-    It starts in closed form; if it was trained on from there, the averaged weights are taken and the size of latents is set anew.
+    It is initialised in closed form; if it was trained further, the averaged weights are taken and latents are normalised again.
     """
     from diffusers.models.autoencoders.autoencoder_kl_cogvideox import AutoencoderKLCogVideoX
 
@@ -36,24 +33,24 @@ def finish_encoder(run: Path, cache: Path) -> Vae:
     if folder.is_dir():
         return AutoencoderKLCogVideoX.from_pretrained(folder)
     vae, clips = build_vae(), read_cache(cache)
-    start_encoder(vae, clips)
+    init_encoder(vae, clips)
     if state.is_file():
         weights = averaged_weights(state)
-        _put(vae, _below("vae", weights))
+        _load(vae, _part("vae", weights))
         normalise_encoder(vae, clips)
     vae.save_pretrained(folder)
     return vae
 
 
 def assemble(vae_run: Path, video_run: Path, cache: Path) -> Any:
-    """The pipeline of a run, as far as it is trained."""
+    """The diffusers pipeline of a run, as far as it is trained."""
     pipe = build_pipeline()
     pipe.vae.load_state_dict(finish_encoder(vae_run, cache).state_dict())
     if _decoder(vae_run).is_file():
-        _put(pipe.vae, averaged_weights(_decoder(vae_run)))
+        _load(pipe.vae, averaged_weights(_decoder(vae_run)))
     weights = averaged_weights(video_run / "state.safetensors")
     for part in ("text_encoder", "transformer"):
-        _put(getattr(pipe, part), _below(part, weights))
+        _load(getattr(pipe, part), _part(part, weights))
     return pipe
 
 
@@ -68,19 +65,19 @@ def _decoder(vae_run: Path) -> Path:
     return vae_run / "decoder" / "state.safetensors"
 
 
-def _below(part: str, weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+def _part(part: str, weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     return {name.removeprefix(part + "."): weight for name, weight in weights.items() if name.startswith(part + ".")}
 
 
-def _put(network: Any, weights: dict[str, torch.Tensor]) -> None:
-    """Load weights of some of a network's layers; a name that is not there is an error."""
+def _load(network: Any, weights: dict[str, torch.Tensor]) -> None:
+    """Load weights of some of a network's layers; an unknown name is an error."""
     unknown = network.load_state_dict(weights, strict=False).unexpected_keys
     if unknown:
         raise AkdError(f"The training state has weights that the network lacks ({unknown[0]}): it belongs to another version.")
 
 
 def model_card(facts: str, *, decoder: bool) -> str:
-    """The card, with what was measured, and whether samples can be looked at."""
+    """The text beside the weights; ``facts`` is what was measured, ``decoder`` whether the decoder is trained."""
     samples = "" if decoder else "\nThe decoder of these weights is not trained yet: samples show noise.\n"
     return f"""---
 license: apache-2.0

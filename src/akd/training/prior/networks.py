@@ -7,23 +7,26 @@ from typing import Any
 
 import torch
 
+from akd.training.prior.captions import caption_tokenizer
+
 Vae = Any
 """An ``AutoencoderKLCogVideoX``, whose layers type checkers cannot see."""
 CELL_FRAMES = 2
-"""Frames that share a cell, CogVideoX has 4: in so few pixels the legs of four frames become one smear."""
+"""Frames that share a cell. CogVideoX has 4; in so few pixels the legs of four frames would blur into one."""
 LATENT_CHANNELS = 24
 """CogVideoX has 16, on ten times as many cells."""
 VAE_CHANNELS = (8, 16, 32, 64)
-"""Doubling the last is nearly free, since the cost lies in the large pictures."""
+"""Channels of the levels. Doubling the last is nearly free, since most of the cost is at high resolution."""
 TEXT_TOKENS = 24
 """Longest caption, in words."""
 TEXT_WIDTH = 64
+"""Width of text embeddings."""
 NOISE_SHIFT = 0.3
-"""How much more noise than CogVideoX's plain schedule: below one, less."""
+"""Factor of the noise of CogVideoX's plain schedule: below one, less."""
 
 
 def build_vae(seed: int = 0) -> Vae:
-    """The 3D causal autoencoder: two frames and 8 × 8 pixels to a cell."""
+    """The 3D causal autoencoder, with two frames of 8 × 8 pixels in a cell."""
     from diffusers.models.autoencoders.autoencoder_kl_cogvideox import AutoencoderKLCogVideoX
 
     torch.manual_seed(seed)
@@ -34,7 +37,7 @@ def build_vae(seed: int = 0) -> Vae:
 
 
 def build_transformer(seed: int = 0) -> Any:
-    """3.3 M parameters, 144 tokens of a film; positions are fixed waves, as in the 2B model."""
+    """A transformer of 3.3 M parameters on 144 tokens; position embeddings are fixed sinusoids, as in CogVideoX-2B."""
     from diffusers.models.transformers.cogvideox_transformer_3d import CogVideoXTransformer3DModel
 
     torch.manual_seed(seed)
@@ -46,7 +49,7 @@ def build_transformer(seed: int = 0) -> Any:
 
 
 def build_text_encoder(vocabulary: int, seed: int = 0) -> Any:
-    """Two layers, trained together with the transformer: its captions need little grammar."""
+    """A T5 encoder of two layers: captions need little grammar."""
     from transformers import T5Config, T5EncoderModel
 
     torch.manual_seed(seed)
@@ -58,9 +61,9 @@ def build_text_encoder(vocabulary: int, seed: int = 0) -> Any:
 
 
 def build_scheduler() -> Any:
-    """CogVideoX's own noise: v-prediction, no signal at all at the last step.
+    """CogVideoX's schedule: v-prediction, zero terminal signal-to-noise ratio.
 
-    CogVideoX-2B shifts its noise up by 3, because large pictures repeat themselves; ours are tiny, so it is shifted down.
+    CogVideoX-2B shifts its noise up by 3, because large pictures are redundant; ours are tiny, so it is shifted down.
     """
     from diffusers.schedulers.scheduling_ddim_cogvideox import CogVideoXDDIMScheduler
 
@@ -71,11 +74,9 @@ def build_scheduler() -> Any:
 
 
 def build_pipeline(seed: int = 0) -> Any:
-    """All parts with random weights."""
+    """The whole pipeline with random weights."""
     from diffusers.pipelines.cogvideo.pipeline_cogvideox import CogVideoXPipeline
 
-    from akd.training.prior.captions import caption_tokenizer
-
     tokenizer: Any = caption_tokenizer()
-    reader = build_text_encoder(len(tokenizer), seed)
-    return CogVideoXPipeline(tokenizer, reader, build_vae(seed), build_transformer(seed), build_scheduler())
+    text_encoder = build_text_encoder(len(tokenizer), seed)
+    return CogVideoXPipeline(tokenizer, text_encoder, build_vae(seed), build_transformer(seed), build_scheduler())

@@ -1,8 +1,8 @@
-"""Does a prior know motion? The probe asks what distillation will ask, on creatures the prior never saw.
+"""Does a prior know motion? A probe on creatures the prior never saw.
 
-For the true clip and for spoiled ones the denoising error is compared under the same noise, the same time and the right
-caption. A prior can only lead a motion to the truth where the truth has the smaller error, so the share of wins, for each
-kind of spoiling and each time, tells where distillation will work. A loss does not.
+The denoising error of the true clip is compared to that of corrupted clips under the same noise, time and caption. A prior can
+only lead a motion to the truth where the truth has the smaller error, so the share of wins, for each kind of corruption and each
+time, predicts where distillation will work. A loss does not.
 """
 
 from collections import defaultdict
@@ -16,6 +16,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from akd.assets import load_rig
+from akd.character.clips import read_clip
 from akd.creatures.build import creature
 from akd.creatures.captions import describe
 from akd.creatures.gaits import gait_motion, gaits_for
@@ -32,15 +34,15 @@ TIMES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 @dataclass(frozen=True)
 class Case:
-    """A clip and its rivals."""
+    """A true clip and corrupted versions of it."""
 
     name: str
     """Plan or asset."""
     caption: str
     wrong_caption: str
     true: Float[Tensor, "frame height width 3"]
-    rivals: dict[str, Float[Tensor, "frame height width 3"]]
-    """Spoiled clips by kind."""
+    corrupted: dict[str, Float[Tensor, "frame height width 3"]]
+    """Corrupted clips by kind."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +50,13 @@ class ProbeTable:
     """Shares of wins of the true clip."""
 
     wins: dict[tuple[str, str, float], float]
-    """By case name, kind of rival, and time."""
+    """By case name, kind of corruption, and time."""
     count: dict[tuple[str, str, float], int]
     """How many comparisons each share is from."""
 
     def mean(self, kind: str, *, name: str | None = None, times: Iterable[float] = TIMES) -> float:
         """Average over times and, if no name is given, over names."""
-        values = [v for (who, what, t), v in self.wins.items() if what == kind and t in set(times) and name in (None, who)]
+        values = [v for (case, what, t), v in self.wins.items() if what == kind and t in set(times) and name in (None, case)]
         return float(np.mean(values)) if values else float("nan")
 
     @property
@@ -70,40 +72,40 @@ def _error(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: str) ->
     return denoising_error(prior, z, noise, t, prior.embed(text))
 
 
-def _surprise(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: str) -> Float[Tensor, " draw"]:
+def _guided_error(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: str) -> Float[Tensor, " draw"]:
     return torch.stack([guided_denoising_error(prior, z, noise[k : k + 1], t[k : k + 1], text) for k in range(len(noise))])
 
 
-JudgeName = Literal["error", "surprise"]
-JUDGES: dict[JudgeName, Callable[..., Tensor]] = {"error": _error, "surprise": _surprise}
-"""How bad a clip is, for every draw: the denoising error, or what distillation compares whole motions by."""
+ErrorName = Literal["error", "surprise"]
+CLIP_ERRORS: dict[ErrorName, Callable[..., Tensor]] = {"error": _error, "surprise": _guided_error}
+"""Error of a clip for every draw of noise: the denoising error, or the guided one that distillation compares motions by."""
 
 
 @torch.no_grad()
 def probe(
     prior: VideoPrior, cases: Iterable[Case], *, draws: int = 4, times: tuple[float, ...] = TIMES, seed: int = 0,
-    judge: JudgeName = "error",
+    error: ErrorName = "error",
 ) -> ProbeTable:  # fmt: skip
-    """Shares of wins over cases, with so many draws of noise for each case and time."""
-    badness = JUDGES[judge]
+    """Shares of wins of the true clips, with so many draws of noise for each case and time."""
+    clip_error = CLIP_ERRORS[error]
     won: dict[tuple[str, str, float], list[bool]] = defaultdict(list)
     randomness = torch.Generator().manual_seed(seed)
     for case in cases:
-        true, *others = (prior.encode(video[None]) for video in (case.true, *case.rivals.values()))
+        true, *others = (prior.encode(video[None]) for video in (case.true, *case.corrupted.values()))
         noise = torch.randn((draws, *true.shape[1:]), generator=randomness)
         for time in times:
             t = torch.full((draws,), time)
-            best = badness(prior, true, noise, t, case.caption)
-            rivals = {kind: badness(prior, z, noise, t, case.caption) for kind, z in zip(case.rivals, others, strict=True)}
-            rivals["wrong caption"] = badness(prior, true, noise, t, case.wrong_caption)
-            for kind, error in rivals.items():
-                won[case.name, kind, time] += (best < error).tolist()
+            best = clip_error(prior, true, noise, t, case.caption)
+            errors = {kind: clip_error(prior, z, noise, t, case.caption) for kind, z in zip(case.corrupted, others, strict=True)}
+            errors["wrong caption"] = clip_error(prior, true, noise, t, case.wrong_caption)
+            for kind, value in errors.items():
+                won[case.name, kind, time] += (best < value).tolist()
     shares = {key: float(np.mean(values)) for key, values in won.items()}
     return ProbeTable(shares, {key: len(values) for key, values in won.items()})
 
 
 def creature_cases(plan: str, seeds: Iterable[int], settings: FilmSettings) -> Iterable[Case]:
-    """Walks and runs of individuals."""
+    """Cases of the first two gaits, mostly walk and run, of individuals."""
     for seed in seeds:
         rig = creature(plan, seed)
         skinned = skinned_splats(rig)
@@ -111,31 +113,29 @@ def creature_cases(plan: str, seeds: Iterable[int], settings: FilmSettings) -> I
         for gait, other in zip(gaits[:2], (*gaits[1:2], gaits[0]), strict=False):
             rate = film_rate(settings, rig.leg_metres)
             options = {"seed": seed, "fps": rate, "frames": settings.frames, "start": (seed * 0.37) % 1}
-            motion, rival = (gait_motion(rig, name, **options) for name in (gait, other))  # type: ignore[arg-type]
-            yield case_of(plan, plan, gait, other, rig, skinned, motion, settings, {"other gait": rival} if gait != other else {})
+            motion, other_motion = (gait_motion(rig, name, **options) for name in (gait, other))  # type: ignore[arg-type]
+            others = {"other gait": other_motion} if gait != other else {}
+            yield case_of(plan, plan, gait, other, rig, skinned, motion, settings, others)
 
 
 def rig_case(path: Path, clip: str, noun: str, action: str, other: str, settings: FilmSettings) -> Case:
-    """An artist's own clip on the artist's own rig, repeated until it fills the film."""
-    from akd.assets import load_rig
-    from akd.character.clips import read_clip
-
+    """The case of a clip in a rig's file, repeated until it fills the film."""
     rig = load_rig(path)
     rate = film_rate(settings, rig.leg_metres)
     motion = close_loop(resample(read_clip(rig, clip).motion, rate))
-    rounds = -(-settings.frames // max(motion.frame_count - 1, 1))
-    motion = repeat(motion, rounds)
+    cycles = -(-settings.frames // max(motion.frame_count - 1, 1))
+    motion = repeat(motion, cycles)
     motion = replace(motion, pose=motion.pose[: settings.frames], fps=rate)
     return case_of(f"{path.stem} {clip}", noun, action, other, rig, skinned_splats(rig), motion, settings, {})
 
 
 def case_of(
     name: str, noun: str, action: str, other: str, rig: Rig, skinned: SkinnedSplats, motion: Motion, settings: FilmSettings,
-    rivals: dict[str, Motion],
+    others: dict[str, Motion],
 ) -> Case:  # fmt: skip
-    """Film the true motion and its rivals."""
+    """Film the true motion, other motions, and corruptions of the true film."""
     true = film(rig.skeleton, motion, skinned, settings)
-    videos = {kind: film(rig.skeleton, rival, skinned, settings) for kind, rival in rivals.items()}
+    videos = {kind: film(rig.skeleton, other_motion, skinned, settings) for kind, other_motion in others.items()}
     videos["in phase"] = film(rig.skeleton, in_phase(rig.skeleton, motion), skinned, settings)
     videos["frozen"] = true[:1].expand_as(true)
     videos["reversed"] = true.flip(0)

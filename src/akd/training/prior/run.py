@@ -1,6 +1,6 @@
-"""One folder in which the embedded prior is made, from clips to the finished prior; every stage goes on where it stopped.
+"""The folder in which the embedded prior is made, from clips to the finished prior; every stage resumes where it stopped.
 
-    clips/  held/      filmed individuals, to learn from and to judge by
+    clips/  held/      filmed individuals, for training and for validation
     vae/               the finished encoder (frozen/), training of the decoder
     latents/           the clips, encoded
     video/             training of the video model
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from akd.training.held_out import FIRST_HELD_OUT_SEED, HELD_OUT_PLANS, TRAINING_PLANS
+from akd.training.data_card import FIRST_HELD_OUT_SEED, HELD_OUT_PLANS, TRAINING_PLANS
 from akd.training.loop import TrainingConfig
 from akd.training.prior.cache import write_clips, write_latents
 from akd.training.prior.export import export_prior, finish_encoder
@@ -19,7 +19,7 @@ from akd.training.prior.vae import VaeTraining, train_decoder
 from akd.training.prior.video_model import VideoTraining, train_video
 
 INDIVIDUALS = 380
-"""How many creatures the shipped prior learns from, twenty of each plan; with about eleven clips each."""
+"""Training individuals of the shipped prior: twenty of each plan, with about eleven clips each."""
 VIDEO = TrainingConfig(
     steps=20_500, learning_rate=2e-3, warmup=100, cooldown=0.07, ema=0.998, weight_decay=0.01, save_every=25
 )
@@ -28,7 +28,7 @@ DECODER = TrainingConfig(steps=1_600, learning_rate=2e-3, save_every=25)
 
 @dataclass(frozen=True)
 class PriorRun:
-    """Where a prior is made."""
+    """The folders of a run."""
 
     folder: Path
 
@@ -54,7 +54,7 @@ class PriorRun:
 
 
 def film_run(run: PriorRun, count: int = INDIVIDUALS, report: Callable[[int, int], None] = lambda done, count: None) -> None:
-    """Film what is missing: one held-out individual of every plan, and so many to learn from."""
+    """Film what is missing: one held-out individual of every plan, and so many training individuals."""
     every = TRAINING_PLANS + HELD_OUT_PLANS
     write_clips(run.held_out, len(every), first_seed=FIRST_HELD_OUT_SEED, plans=every, report=report)
     write_clips(run.clips, count, report=report)

@@ -1,7 +1,7 @@
 """Training the small autoencoder: the encoder first, then the decoder.
 
-Distillation only ever encodes, and the transformer lives on latents, so the encoder comes first and is then left alone. It
-starts as the best linear code and can be trained on from there, against a stand-in decoder that works on latent cells and costs
+Distillation only encodes, and the transformer is trained on latents, so the encoder comes first and then stays fixed. It is
+initialised as the best linear code and can be trained further, against a stand-in decoder that works on latent cells and costs
 almost nothing. The real decoder, only needed to look at samples, is trained afterwards on the finished encoder's latents, and can
 be trained further at any time.
 """
@@ -13,9 +13,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from akd.training.loop import Trainee, TrainingConfig, train
+from akd.training.loop import TrainingConfig, TrainingState, train
 from akd.training.prior.cache import ClipCache, Pixels, read_cache, to_network
-from akd.training.prior.encoder_start import start_encoder
+from akd.training.prior.encoder_init import init_encoder
 from akd.training.prior.networks import CELL_FRAMES, LATENT_CHANNELS, Vae, build_vae
 
 LIMB_WEIGHT = 3.0
@@ -23,8 +23,9 @@ LIMB_WEIGHT = 3.0
 EDGE_WEIGHT = 0.5
 """Weight of errors in the differences between neighbouring pixels, which keep outlines sharp."""
 KL_WEIGHT = 1e-4
-RESCAN = 200
-"""Every so many steps the cache is read anew, so that training can begin while clips are still being filmed."""
+"""Weight of the Kullback–Leibler divergence of the posterior, per latent."""
+RESCAN_STEPS = 200
+"""Steps between readings of the cache, so that training can begin while clips are still being filmed."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class VaeTraining:
     cache: Path
     """Folder of filmed clips."""
     held_out: Path
-    """Folder of clips that only judge."""
+    """Folder of clips for validation only."""
     folder: Path
     """Where state and log go: ``encoder/`` and ``decoder/`` below it."""
     encoder: TrainingConfig = field(default_factory=lambda: TrainingConfig(steps=3000, learning_rate=2e-3))
@@ -51,7 +52,7 @@ class VaeTraining:
 
 
 class CellDecoder(nn.Module):
-    """Stand-in decoder: every latent cell says its 2 × 8 × 8 pixels, knowing its neighbours."""
+    """Stand-in decoder: 2 × 8 × 8 pixels from every latent cell and its neighbours."""
 
     def __init__(self, width: int = 96) -> None:
         super().__init__()
@@ -61,15 +62,15 @@ class CellDecoder(nn.Module):
         self.direct = nn.Conv3d(LATENT_CHANNELS, 3 * CELL_FRAMES * 8 * 8, 1)
 
     def forward(self, latents: Float[Tensor, "clip channel cell row column"]) -> Pixels:
-        """Pictures; the first cell in time holds one frame only."""
+        """Decode latents to pixels; the first cell in time holds one frame only."""
         hidden = nn.functional.silu(self.enter(latents))
         hidden = hidden + nn.functional.silu(self.mix(hidden))
         pixels = (self.paint(hidden) + self.direct(latents)).unflatten(1, (3, CELL_FRAMES, 8, 8))
         return pixels.permute(0, 1, 5, 2, 6, 3, 7, 4).flatten(6, 7).flatten(4, 5).flatten(2, 3)[:, :, CELL_FRAMES - 1 :]
 
 
-class EncoderSchool(nn.Module):
-    """The encoder and its stand-in decoder."""
+class EncoderWithCells(nn.Module):
+    """The encoder and its stand-in decoder; attributes are the keys of checkpoints."""
 
     def __init__(self, vae: Vae) -> None:
         super().__init__()
@@ -79,32 +80,32 @@ class EncoderSchool(nn.Module):
 
 
 def train_encoder(config: VaeTraining) -> Vae:
-    """Train the encoder from its linear start, or go on."""
+    """Train the encoder from its linear initialisation, or resume."""
     held = read_cache(config.held_out)
     vae = build_vae(config.encoder.seed)
-    start_encoder(vae, read_cache(config.cache))
+    init_encoder(vae, read_cache(config.cache))
 
-    def loss(school: nn.Module, videos: Pixels, randomness: torch.Generator) -> tuple[Tensor, dict[str, float]]:
-        assert isinstance(school, EncoderSchool)
-        posterior = school.vae.encode(videos).latent_dist
+    def loss(network: nn.Module, videos: Pixels, randomness: torch.Generator) -> tuple[Tensor, dict[str, float]]:
+        assert isinstance(network, EncoderWithCells)
+        posterior = network.vae.encode(videos).latent_dist
         noise = torch.randn(posterior.mean.shape, generator=randomness)
-        seen = school.cells(posterior.mean + posterior.std * noise)
+        decoded = network.cells(posterior.mean + posterior.std * noise)
         kl = posterior.kl().sum() / posterior.mean.numel()
-        return picture_loss(seen, videos) + KL_WEIGHT * kl, {"kl": float(kl.detach()), "psnr_seen": psnr(seen, videos)}
+        return picture_loss(decoded, videos) + KL_WEIGHT * kl, {"kl": float(kl.detach()), "psnr_seen": psnr(decoded, videos)}
 
-    def watch(trainee: Trainee) -> dict[str, float]:
-        school = EncoderSchool(build_vae())
-        school.load_state_dict(school.state_dict() | trainee.average)
-        return {"psnr": held_out_psnr(lambda video: school.cells(school.vae.encode(video).latent_dist.mean), held)}
+    def validate(state: TrainingState) -> dict[str, float]:
+        averaged = EncoderWithCells(build_vae())
+        averaged.load_state_dict(averaged.state_dict() | state.average)
+        return {"psnr": held_out_psnr(lambda video: averaged.cells(averaged.vae.encode(video).latent_dist.mean), held)}
 
-    school = EncoderSchool(vae)
-    trainee = train(school, _on_clips(config, loss), config.encoder, config.folder / "encoder", watch=watch, watch_every=200)
-    trainee.use_average()
-    return school.vae
+    network = EncoderWithCells(vae)
+    folder = config.folder / "encoder"
+    train(network, _on_clips(config, loss), config.encoder, folder, validate=validate, validate_every=200).use_average()
+    return network.vae
 
 
 def train_decoder(config: VaeTraining, vae: Vae) -> Vae:
-    """Train the decoder of a finished encoder, or go on."""
+    """Train the decoder of a finished encoder, or resume."""
     held = read_cache(config.held_out)
     vae.encoder.requires_grad_(False)
     vae.decoder.requires_grad_(True)
@@ -112,16 +113,16 @@ def train_decoder(config: VaeTraining, vae: Vae) -> Vae:
     def loss(network: nn.Module, videos: Pixels, randomness: torch.Generator) -> tuple[Tensor, dict[str, float]]:
         with torch.no_grad():
             latents = vae.encode(videos).latent_dist.mean
-        seen = vae.decode(latents).sample
-        return picture_loss(seen, videos), {"psnr_seen": psnr(seen, videos)}
+        decoded = vae.decode(latents).sample
+        return picture_loss(decoded, videos), {"psnr_seen": psnr(decoded, videos)}
 
-    def watch(trainee: Trainee) -> dict[str, float]:
-        judge = build_vae()
-        judge.load_state_dict(vae.state_dict() | trainee.average)
-        return {"psnr": held_out_psnr(lambda video: judge.decode(judge.encode(video).latent_dist.mean).sample, held)}
+    def validate(state: TrainingState) -> dict[str, float]:
+        averaged = build_vae()
+        averaged.load_state_dict(vae.state_dict() | state.average)
+        return {"psnr": held_out_psnr(lambda video: averaged.decode(averaged.encode(video).latent_dist.mean).sample, held)}
 
-    trainee = train(vae, _on_clips(config, loss), config.decoder, config.folder / "decoder", watch=watch, watch_every=200)
-    trainee.use_average()
+    folder = config.folder / "decoder"
+    train(vae, _on_clips(config, loss), config.decoder, folder, validate=validate, validate_every=200).use_average()
     return vae
 
 
@@ -131,7 +132,7 @@ def _on_clips(config: VaeTraining, loss):  # type: ignore[no-untyped-def]
 
     def on_step(network: nn.Module, step: int, randomness: torch.Generator) -> tuple[Tensor, dict[str, float]]:
         nonlocal clips
-        if step % RESCAN == 0:
+        if step % RESCAN_STEPS == 0:
             clips = read_cache(config.cache)
         whole = step >= config.whole_from or step % config.whole_every == config.whole_every - 1
         return loss(network, whole_clip(clips, randomness) if whole else crops(clips, config, randomness), randomness)
@@ -139,18 +140,18 @@ def _on_clips(config: VaeTraining, loss):  # type: ignore[no-untyped-def]
     return on_step
 
 
-def picture_loss(seen: Pixels, videos: Pixels) -> Float[Tensor, ""]:
+def picture_loss(decoded: Pixels, videos: Pixels) -> Float[Tensor, ""]:
     """Absolute error of pixels, and of their differences in time, height and width; limbs weigh more."""
     weight = 1 + LIMB_WEIGHT * (videos.amax(1, keepdim=True) - videos.amin(1, keepdim=True)) / 2
-    error = seen - videos
+    error = decoded - videos
     edges = [(weight.narrow(axis, 1, error.shape[axis] - 1) * error.diff(dim=axis).abs()).mean() for axis in (2, 3, 4)]
     return (weight * error.abs()).mean() + EDGE_WEIGHT * torch.stack(edges).mean()
 
 
 @torch.no_grad()
-def psnr(seen: Pixels, videos: Pixels) -> float:
+def psnr(decoded: Pixels, videos: Pixels) -> float:
     """Peak signal-to-noise ratio [dB]."""
-    return float(-10 * torch.log10(((seen.clamp(-1, 1) - videos) / 2).square().mean()))
+    return float(-10 * torch.log10(((decoded.clamp(-1, 1) - videos) / 2).square().mean()))
 
 
 @torch.no_grad()

@@ -1,11 +1,11 @@
-"""A good encoder before any training: the best linear code of the clips, written into CogVideoX's encoder in closed form.
+"""Initialisation of the encoder: the best linear code of the clips, written into CogVideoX's encoder in closed form.
 
-From random weights, an hour on one core does not reach what linear algebra gives at once. All nonlinear branches are
-silenced, save one that remembers the previous instant; what remains is a chain of linear steps. Each is found by
-reduced-rank regression: of all maps to so few channels, the one from which the pixels of its cell can be told best.
+From random weights, an hour on one core does not reach what linear algebra gives at once. All nonlinear branches are zeroed,
+except one that keeps the previous instant; what remains is a chain of linear steps. Each is found by reduced-rank regression: of
+all maps to so few channels, the one from which the pixels of its cell are predicted best.
 
-Two tricks let normalisation and SiLU pass signals unbent: SiLU is straight far to the right, so signals are lifted by
-``LIFT`` and lowered again; and constant channels of size ``ANCHOR`` in each group make its size the same for all clips.
+Two tricks make normalisation and SiLU linear: SiLU is straight for large inputs, so signals are raised by ``SILU_OFFSET`` and
+lowered again; and constant channels of size ``ANCHOR_SIZE`` in each group make its norm the same for all clips.
 """
 
 from collections.abc import Callable
@@ -20,22 +20,24 @@ from akd.training.prior.networks import CELL_FRAMES, Vae
 
 OPPONENT = torch.tensor([[1 / 3, 1 / 3, 1 / 3], [1.0, -0.5, -0.5], [0.0, 0.9, -0.9]])
 """Brightness, red against the rest, green against blue: colour counts more, because limbs are coloured and the ground is not."""
-LIFT = 8.0
-ANCHOR = 30.0
-ROWS = 30_000
+SILU_OFFSET = 8.0
+"""Added before SiLU and subtracted after it."""
+ANCHOR_SIZE = 30.0
+"""Size of the constant channels, large beside the signals."""
+MAX_REGRESSION_ROWS = 30_000
 """Most samples for each regression."""
 POSTERIOR_SPREAD = 0.05
 """Standard deviation that the encoder claims for its latents, whose own is 1."""
 
 
 @torch.no_grad()
-def start_encoder(vae: Vae, clips: ClipCache, count: int = 48) -> None:
-    """Set the encoder's weights from clips."""
+def init_encoder(vae: Vae, clips: ClipCache, count: int = 48) -> None:
+    """Set the encoder's weights from so many clips, taken evenly from a cache."""
     encoder = vae.encoder
     videos = torch.cat([to_network(clips.video(i)[None]) for i in torch.linspace(0, len(clips) - 1, count).long().tolist()])
     for block in (*encoder.down_blocks, encoder.mid_block):
         for resnet in block.resnets:
-            _silence(resnet)
+            _zero_branch(resnet)
     _split_colors_and_instants(encoder.conv_in.conv)
     _remember_previous(encoder.down_blocks[1].resnets[0])
     for level, block in enumerate(encoder.down_blocks[:3]):
@@ -48,8 +50,8 @@ def start_encoder(vae: Vae, clips: ClipCache, count: int = 48) -> None:
     _last_layer(vae, videos)
 
 
-def _silence(resnet: Any) -> None:
-    """Only the shortcut remains: channels stay, new ones are empty."""
+def _zero_branch(resnet: Any) -> None:
+    """Leave only the shortcut of a residual block: channels stay, new ones are zero."""
     resnet.conv2.conv.weight.zero_()
     resnet.conv2.conv.bias.zero_()
     if resnet.in_channels != resnet.out_channels:
@@ -70,13 +72,13 @@ def _remember_previous(resnet: Any) -> None:
     half = resnet.in_channels
     for norm in (resnet.norm1, resnet.norm2):
         norm.weight.fill_(1.0)
-        norm.bias.fill_(LIFT)
+        norm.bias.fill_(SILU_OFFSET)
     for conv, ago, first in ((resnet.conv1.conv, 1, 0), (resnet.conv2.conv, 0, half)):
         conv.weight.zero_()
         conv.bias.zero_()
         for channel in range(half):
             conv.weight[half + channel, first + channel, 2 - ago, 1, 1] = 1.0
-        conv.bias[half:] = -LIFT
+        conv.bias[half:] = -SILU_OFFSET
 
 
 def _anchor(resnet: Any, norm: nn.GroupNorm) -> None:
@@ -85,8 +87,8 @@ def _anchor(resnet: Any, norm: nn.GroupNorm) -> None:
     weight, bias = resnet.conv_shortcut.weight, resnet.conv_shortcut.bias
     weight.zero_()
     bias.zero_()
-    norm.weight.fill_(ANCHOR / 2**0.5)
-    norm.bias.fill_(LIFT)
+    norm.weight.fill_(ANCHOR_SIZE / 2**0.5)
+    norm.bias.fill_(SILU_OFFSET)
     signal = 0
     for channel in range(norm.num_channels):
         place = channel % per_group
@@ -94,15 +96,15 @@ def _anchor(resnet: Any, norm: nn.GroupNorm) -> None:
             weight[channel, signal] = 1.0
             signal += 1
         else:
-            bias[channel] = ANCHOR if place % 2 else -ANCHOR
+            bias[channel] = ANCHOR_SIZE if place % 2 else -ANCHOR_SIZE
             norm.weight[channel] = 0.0
 
 
 def _last_layer(vae: Vae, videos: Tensor) -> None:
     """From signals of a cell, its neighbours and its past to latents of mean 0 and variance 1 on average.
 
-    Channels keep the root of their natural size: what fills most of the picture outlasts more noise, so the video model goes from
-    coarse to fine, and the last details neither fill its capacity nor the gradient of distillation.
+    Channels keep the root of their natural size: what fills most of the picture survives more noise, so the video model goes from
+    coarse to fine, and details take up neither its capacity nor the gradient of distillation.
     """
     conv = vae.encoder.conv_out.conv
     inputs = _inputs_of(vae, conv, videos, _patches_3d)
@@ -118,7 +120,7 @@ def _last_layer(vae: Vae, videos: Tensor) -> None:
 def _inputs_of(
     vae: Vae, layer: nn.Module, videos: Tensor, patches: Callable[[Tensor], Tensor]
 ) -> Float[Tensor, "clip cell row column feature"]:
-    """What a layer sees of every cell but those of the first frame."""
+    """The inputs of a layer for every cell but those of the first frame."""
     clips = []
     for video in videos:
         seen: list[Tensor] = []
@@ -150,16 +152,16 @@ def _best_code(
 ) -> tuple[Float[Tensor, "feature rank"], Float[Tensor, " rank"], Float[Tensor, " rank"]]:
     """Reduced-rank regression: directions, and mean and standard deviation of what they give."""
     x, y = inputs.flatten(0, 3).double(), targets.flatten(0, 3).double()
-    rows = torch.randperm(len(x), generator=torch.Generator().manual_seed(0))[:ROWS]
+    rows = torch.randperm(len(x), generator=torch.Generator().manual_seed(0))[:MAX_REGRESSION_ROWS]
     x, y = x[rows], y[rows]
-    alive = x.std(0) > 1e-6  # constants and silent channels tell nothing
+    alive = x.std(0) > 1e-6  # constant and zero channels predict nothing
     mean = x.mean(0)
     x, y = (x - mean)[:, alive], y - y.mean(0)
     square = x.T @ x
     ridge = 1e-5 * square.diagonal().mean() * torch.eye(len(square), dtype=square.dtype)
     maps = torch.linalg.solve(square + ridge, x.T @ y)
-    told = x @ maps
-    directions = torch.linalg.eigh(told.T @ told)[1].flip(1)[:, :rank]
+    predicted = x @ maps
+    directions = torch.linalg.eigh(predicted.T @ predicted)[1].flip(1)[:, :rank]
     codes = torch.zeros(len(alive), rank, dtype=x.dtype)
     codes[alive] = maps @ directions
     scale = (x @ codes[alive]).std(0).clamp(min=1e-8)

@@ -1,6 +1,6 @@
-"""All that a body does, as single poses: gaits and actions at random instants, free reaching and looking, and what lies between.
+"""Random poses of a creature: gaits and actions at random instants, free reaching and looking, and blends of these.
 
-Everything is said as a choreography and performed by the puppeteer, so legs fold as they are built and feet are where
+Everything is written as targets of the body and solved by inverse kinematics, so legs fold as they are built and feet are where
 they should be, also half way from a gallop to sitting down.
 """
 
@@ -25,31 +25,31 @@ from akd.rig import Rig
 from akd.skeleton import Pose
 
 GAIT_CLIPS, ACTION_CLIPS, FREE_FRAMES = 4, 4, 10
-"""How many gaits and actions of an individual are drawn, and how many free poses."""
+"""Number of gaits and actions of an individual, and of free poses."""
 GAIT_FRAMES, ACTION_FRAMES = 5, 4
-"""Poses taken of each."""
-BETWEEN = 0.25
-"""Share of the poses that are moved part of the way to another one: transitions."""
-RESTLESS = 0.6
-"""Share of the poses of gaits and actions in which head, tail and arms do something of their own, too."""
+"""Poses of each gait and of each action."""
+BLEND_SHARE = 0.25
+"""Share of the poses that are blended with another one: transitions."""
+EXTRA_MOTION_SHARE = 0.6
+"""Share of the poses of gaits and actions in which head, tail and arms move independently, too."""
 
 
 def draw_poses(rig: Rig, rng: np.random.Generator) -> Pose:
-    """About fifty poses of an individual, a batch."""
+    """About fifty poses of an individual."""
     body = limb_model(rig)
     gaits, actions = gaits_for(rig), actions_for(rig)
     chosen = [_gait(body, str(name), rng) for name in rng.choice(gaits, GAIT_CLIPS)] if gaits else []
     chosen += [_action(body, str(name), rng) for name in rng.choice(actions, ACTION_CLIPS)] if actions else []
-    busy = [_restless(body, part, rng, RESTLESS) for part in chosen]
-    every = _joined([*busy, _restless(body, _free_stand(body, FREE_FRAMES, rng), rng, 1.0)])
+    moving = [_add_extra_motion(body, part, rng, EXTRA_MOTION_SHARE) for part in chosen]
+    every = _joined([*moving, _add_extra_motion(body, _free_stand(body, FREE_FRAMES, rng), rng, 1.0)])
     count = len(every.yaw)
-    weight = np.where(rng.random(count) < BETWEEN, rng.uniform(0.2, 0.8, count), 0.0)
-    mixed = _blended(every, _taken(every, rng.permutation(count)), weight)
+    weight = np.where(rng.random(count) < BLEND_SHARE, rng.uniform(0.2, 0.8, count), 0.0)
+    mixed = _blended(every, _selected(every, rng.permutation(count)), weight)
     return solve_motion(body, _within_reach(body, mixed), 30.0).pose
 
 
 def _gait(body: LimbModel, name: str, rng: np.random.Generator) -> BodyTargets:
-    """A few instants of a stride, on the spot: how far a body has come is no part of a pose."""
+    """A few instants of a stride, in place: how far a body has travelled is no part of a pose."""
     gait, seed = GAITS[name], int(rng.integers(1 << 30))
     turn = float(rng.normal(0, 0.3))
     stride = choose_parameters(body, gait, seed=seed, speed=None, length=None, duty=None, turn=turn, style=None)
@@ -58,12 +58,13 @@ def _gait(body: LimbModel, name: str, rng: np.random.Generator) -> BodyTargets:
 
 
 def _action(body: LimbModel, name: str, rng: np.random.Generator) -> BodyTargets:
+    """A few instants of an action."""
     u = 0.05 + 0.9 * rng.random(ACTION_FRAMES)
     return ACTIONS[name].targets(body, ActionParameters(u, float(rng.uniform(0.7, 1.2)), float(rng.choice((-1.0, 1.0)))))
 
 
 def _free_stand(body: LimbModel, count: int, rng: np.random.Generator) -> BodyTargets:
-    """Standing somehow: leaning, half crouched, a foot lifted or put aside."""
+    """Free stands: leaning, half crouched, a foot lifted or put aside."""
     parameters = ActionParameters(np.linspace(0, 1, count))
     quiet = standing_targets(body, parameters)
     folds = min((1 - foot.leg.shortest / foot.leg.longest for foot in body.feet), default=0.0)
@@ -75,7 +76,7 @@ def _free_stand(body: LimbModel, count: int, rng: np.random.Generator) -> BodyTa
 
 
 def _free_feet(body: LimbModel, standing: FootTargets, rng: np.random.Generator) -> FootTargets:
-    """Feet put down here and there; now and then one is lifted."""
+    """Feet put down at random near where they stand; some are lifted."""
     count, feet = standing.yaw.shape
     away = rng.normal(0, 1, (count, feet, 3)) * (0.1, 0.0, 0.04)
     lifted = (rng.random((count, feet)) < 0.35 / max(feet / 2, 1)) * rng.random((count, feet))
@@ -87,20 +88,20 @@ def _free_feet(body: LimbModel, standing: FootTargets, rng: np.random.Generator)
     )  # fmt: skip
 
 
-def _restless(body: LimbModel, part: BodyTargets, rng: np.random.Generator, share: float) -> BodyTargets:
-    """Head, back, tails, wings and arms do something of their own in a share of the frames; ears and jaws a little always."""
+def _add_extra_motion(body: LimbModel, part: BodyTargets, rng: np.random.Generator, share: float) -> BodyTargets:
+    """Independent motion of head, back, tails, wings and arms in a share of the frames; of ears and jaws a little in all."""
     count = len(part.yaw)
     active = (rng.random((count, 1)) < share).astype(float)
 
     def bend(chain: tuple[int, ...], size: tuple[float, float, float]) -> dict[int, FrameVectors]:
-        """One bend over the whole chain, and a little of their own at its joints."""
+        """One bend over the whole chain, and a little at each joint."""
         whole = spread(chain, active * rng.normal(0, 1, (count, 3)) * size)
         return {joint: vector + active * rng.normal(0, 0.15, (count, 3)) * size / len(chain) for joint, vector in whole.items()}
 
     added = bend(body.spine, (0.12, 0.18, 0.18)) | bend(body.neck, (0.12, 0.45, 0.35))
     for tail in body.tails:
         added |= bend(tail, (0.0, 0.7, 0.45))
-    added |= _wings(body, active, rng) | _little_things(body, count, rng)
+    added |= _wings(body, active, rng) | _small_parts(body, count, rng)
     if not body.is_humanoid:
         for arm in body.arms:
             added |= bend((arm.upper,), (0.1, 0.15, 0.3)) | (bend((arm.fore,), (0, 0, 0.3)) if arm.fore is not None else {})
@@ -111,23 +112,23 @@ def _restless(body: LimbModel, part: BodyTargets, rng: np.random.Generator, shar
 def _free_arms(
     body: LimbModel, part: BodyTargets, active: Float[np.ndarray, " frame"], rng: np.random.Generator
 ) -> dict[int, tuple[FrameVectors, FrameVectors]]:
-    """Arms of people reach for something, each with its own chance, as far as shoulders and elbows allow."""
+    """Arms of humanoids reach in random directions, each independently, as far as shoulders and elbows allow."""
     if not body.is_humanoid:
         return part.arms
     out, count = {}, len(active)
-    together = rng.random((3, count))
+    shared = rng.random((3, count))
     for number, arm in enumerate(body.arms):
-        throw = np.where(rng.random(count) < 0.3, together, rng.random((3, count)))
+        throw = np.where(rng.random(count) < 0.3, shared, rng.random((3, count)))
         forward, elbow, away = -0.7 + 3.1 * throw[0] ** 1.5, 2.2 * throw[1] ** 1.5, 0.05 + 1.3 * throw[2] ** 2
         free = arm_directions(arm.side, forward, elbow, away)
         used = (active * (rng.random(count) < 0.6))[:, None]
         resting = part.arms.get(number) or arm_directions(arm.side, 0 * forward, 0.15 + 0 * forward)
-        out[number] = (_direction(resting[0], free[0], used), _direction(resting[1], free[1], used))
+        out[number] = (_blended_direction(resting[0], free[0], used), _blended_direction(resting[1], free[1], used))
     return out
 
 
 def _wings(body: LimbModel, active: np.ndarray, rng: np.random.Generator) -> dict[int, FrameVectors]:
-    """Wings beat together, mostly."""
+    """Wings beat mostly in phase."""
     out: dict[int, FrameVectors] = {}
     count = len(active)
     beat, sweep = rng.normal(0, 0.5, count), rng.normal(0, 0.25, count)
@@ -141,8 +142,8 @@ def _wings(body: LimbModel, active: np.ndarray, rng: np.random.Generator) -> dic
     return out
 
 
-def _little_things(body: LimbModel, count: int, rng: np.random.Generator) -> dict[int, FrameVectors]:
-    """Whatever hangs on the body besides (ears, jaws, fingers) moves a little, left and right mostly alike."""
+def _small_parts(body: LimbModel, count: int, rng: np.random.Generator) -> dict[int, FrameVectors]:
+    """All other joints (ears, jaws, fingers) move a little, left and right mostly alike."""
     skeleton = body.skeleton
     known = {0, *body.spine, *body.neck, *(j for chain in (*body.tails, *body.wings) for j in chain)}
     known |= {joint for limb in skeleton.limbs if limb.kind == "leg" for joint in limb.joints}
@@ -157,7 +158,7 @@ def _little_things(body: LimbModel, count: int, rng: np.random.Generator) -> dic
 
 
 def _within_reach(body: LimbModel, part: BodyTargets) -> BodyTargets:
-    """Each pose as low as its own feet need. The puppeteer lowers a clip as a whole, and these poses are no clip."""
+    """Each pose as low as its own feet need: ``solve_motion`` lowers a clip as a whole, and these poses are no clip."""
     rest = body.skeleton.positions
     leaning = Rotation.from_rotvec(part.lean).as_matrix()
     low = np.zeros(len(part.yaw))
@@ -170,17 +171,18 @@ def _within_reach(body: LimbModel, part: BodyTargets) -> BodyTargets:
     return replace(part, shift=part.shift - low[:, None] * (0.0, 1.0, 0.0))
 
 
-def _direction(one: FrameVectors, other: FrameVectors, weight: np.ndarray) -> FrameVectors:
+def _blended_direction(one: FrameVectors, other: FrameVectors, weight: np.ndarray) -> FrameVectors:
+    """The unit direction between two."""
     mixed = (1 - weight) * one + weight * other
     return mixed / np.maximum(np.linalg.norm(mixed, axis=-1, keepdims=True), 1e-6)
 
 
 def _joined(parts: list[BodyTargets]) -> BodyTargets:
-    """One after the other, each brought back to where the body stands at rest, facing ahead."""
+    """The targets one after the other, each moved to where the body stands at rest, facing ahead."""
     counts = [len(part.yaw) for part in parts]
     joints = sorted({joint for part in parts for joint in part.vectors})
     arms = sorted({arm for part in parts for arm in part.arms})
-    here = [_at_home(part) for part in parts]
+    here = [_without_travel(part) for part in parts]
     vectors = {
         joint: np.concatenate([part.vectors.get(joint, np.zeros((n, 3))) for part, n in zip(here, counts, strict=True)])
         for joint in joints
@@ -200,8 +202,8 @@ def _joined(parts: list[BodyTargets]) -> BodyTargets:
     return BodyTargets(shift, yaw, lean, feet, vectors, {arm: (a, b) for arm, (a, b) in reached.items()}, gaze)
 
 
-def _at_home(part: BodyTargets) -> BodyTargets:
-    """The choreography with its travel taken out, frame by frame; the feet come along."""
+def _without_travel(part: BodyTargets) -> BodyTargets:
+    """The targets without their travel, frame by frame; the feet move along."""
     travel = part.shift * (1.0, 0.0, 1.0)
     cos, sin = np.cos(-part.yaw), np.sin(-part.yaw)
     zero = np.zeros_like(cos)
@@ -211,7 +213,8 @@ def _at_home(part: BodyTargets) -> BodyTargets:
     return replace(part, shift=part.shift * (0.0, 1.0, 0.0), yaw=zero, feet=feet)
 
 
-def _taken(part: BodyTargets, index: np.ndarray) -> BodyTargets:
+def _selected(part: BodyTargets, index: np.ndarray) -> BodyTargets:
+    """Some frames of targets."""
     feet = FootTargets(*(getattr(part.feet, name)[index] for name in ("place", "yaw", "pitch")))
     vectors = {joint: vector[index] for joint, vector in part.vectors.items()}
     arms = {arm: (a[index], b[index]) for arm, (a, b) in part.arms.items()}
@@ -221,16 +224,15 @@ def _taken(part: BodyTargets, index: np.ndarray) -> BodyTargets:
 
 
 def _blended(one: BodyTargets, other: BodyTargets, weight: Float[np.ndarray, " frame"]) -> BodyTargets:
-    """Part of the way from one to the other."""
+    """A share of the way from one to the other, frame by frame."""
 
     def mixed(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return a + weight.reshape(-1, *[1] * (a.ndim - 1)) * (b - a)
 
-    feet = FootTargets(
-        *(mixed(getattr(one.feet, name), getattr(other.feet, name)) for name in ("place", "yaw", "pitch"))
-    )
+    parts = (mixed(getattr(one.feet, name), getattr(other.feet, name)) for name in ("place", "yaw", "pitch"))
+    feet, share = FootTargets(*parts), weight[:, None]
     arms = {
-        arm: (_direction(a, other.arms[arm][0], weight[:, None]), _direction(b, other.arms[arm][1], weight[:, None]))
+        arm: (_blended_direction(a, other.arms[arm][0], share), _blended_direction(b, other.arms[arm][1], share))
         for arm, (a, b) in one.arms.items()
     }
     vectors = {joint: mixed(vector, other.vectors[joint]) for joint, vector in one.vectors.items()}

@@ -1,0 +1,102 @@
+"""Poses that a video prior finds likely: from short distillations of many creatures, or from finished runs of `akd animate`.
+
+The motions need not be good: what counts is that they come from the prior's score, and from no gait or action of ours.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from akd.assets import load_rig
+from akd.creatures.build import creature
+from akd.creatures.captions import VERBS, gerund, with_article
+from akd.creatures.gaits import actions_for, gaits_for
+from akd.distill.loop import distill
+from akd.distill.recipe import Recipe
+from akd.errors import AkdError
+from akd.files.motion_npz import read_motion
+from akd.pipeline.job import Job, make_task
+from akd.posespace.denoiser import Poses
+from akd.posespace.representation import pose_to_vectors, rig_descriptor
+from akd.prior.prior import VideoPrior
+from akd.rig import Rig
+from akd.training.data_card import TRAINING_PLANS
+from akd.training.posespace.dataset import VECTORS_KEY, RigPoses, collision_free, write_shard
+
+DISTILLED = "distilled"
+"""The source of these poses."""
+SHORT_RECIPE = Recipe(iterations=12, draws=4, learning_rate=0.16, phases_at=(0.5,), lock_feet=False)
+"""Few large steps, enough for legs to swing; feet are not locked, since poses do not travel."""
+FIRST_DISTILLED_SEED = 2_000
+"""Seeds of distilled individuals start here: no gaits were drawn for them, and none is held out."""
+
+
+def collect_runs(runs: list[Path], folder: Path, *, source: str = DISTILLED, every: int = 2) -> int:
+    """Add every so many frames of finished runs to a run of the pose space as a new shard; returns the number of poses kept."""
+    individuals = [_run_poses(run, source, every) for run in runs]
+    found = [individual for individual in individuals if len(individual.vectors)]
+    if not found:
+        raise AkdError(f"None of the {len(runs)} runs holds a pose that does not collide with itself.")
+    target = folder / "poses" / source
+    target.mkdir(parents=True, exist_ok=True)
+    number = len(list(target.glob("*.npz")))
+    write_shard(target / f"{number:06d}.npz", found)
+    return sum(len(individual.vectors) for individual in found)
+
+
+def _run_poses(run: Path, source: str, every: int) -> RigPoses:
+    """The poses of a finished run."""
+    for name in ("rig.glb", "motion.npz"):
+        if not (run / name).is_file():
+            raise AkdError(f"{run} has no {name}, so it is not a finished run.")
+    rig = load_rig(run / "rig.glb")
+    vectors = pose_to_vectors(read_motion(run / "motion.npz", rig.skeleton).pose)[::every].to(torch.float32)
+    kept: np.ndarray = vectors[collision_free(rig, vectors)].numpy()
+    return RigPoses(rig.name, 0, source, rig_descriptor(rig), kept)
+
+
+def distil_poses(
+    folder: Path, prior: VideoPrior, count: int, each: int = 75,
+    report: Callable[[int, int], None] = lambda done, count: None,
+) -> int:  # fmt: skip
+    """Distil two motions of so many individuals, one shard each, and keep ``each`` frames of a cycle of both.
+
+    It continues where it stopped. Returns the number of poses that do not collide with themselves.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = 0
+    for number in range(count):
+        path = folder / f"{number:06d}.npz"
+        if not path.exists():
+            write_shard(path, [_distilled_rig_poses(prior, number, each)])
+        with np.load(path) as stored:
+            kept += len(stored[f"0.{VECTORS_KEY}"])
+        report(number + 1, count)
+    return kept
+
+
+def _distilled_rig_poses(prior: VideoPrior, number: int, each: int) -> RigPoses:
+    """One individual with two motions; plans take turns."""
+    plan, seed = TRAINING_PLANS[number % len(TRAINING_PLANS)], FIRST_DISTILLED_SEED + number
+    rig = creature(plan, seed)
+    sentences = [f"{with_article(plan)} {gerund(verb)}" for verb in _draw_verbs(rig, seed)]
+    vectors = torch.cat([_cycle_poses(prior, rig, sentence, seed, each) for sentence in sentences])
+    return RigPoses(plan, seed, DISTILLED, rig_descriptor(rig), vectors[collision_free(rig, vectors)].numpy())
+
+
+def _cycle_poses(prior: VideoPrior, rig: Rig, sentence: str, seed: int, each: int) -> Poses:
+    """Frames of one cycle of the trajectory distilled for a sentence."""
+    trajectory = distill(make_task(Job(sentence, seed=seed, recipe=SHORT_RECIPE), prior, rig))
+    with torch.no_grad():
+        return pose_to_vectors(trajectory.motion(each, each * float(trajectory.curves.frequency)).pose).to(torch.float32)  # type: ignore[arg-type,operator]
+
+
+def _draw_verbs(rig: Rig, seed: int) -> tuple[str, str]:
+    """Verbs of a random gait and a random action; not of standing still, which is one pose only."""
+    rng = np.random.default_rng((seed, *rig.name.encode()))
+    gait, action = str(rng.choice(gaits_for(rig))), "idle"
+    while action == "idle":
+        action = str(rng.choice(actions_for(rig)))
+    return VERBS[gait].phrases[0], VERBS[action].phrases[0]
