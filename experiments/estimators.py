@@ -19,7 +19,7 @@ from akd.distill.estimators import ESTIMATORS, ScoreInputs, draw_noise
 from akd.prior.load import load_prior
 from akd.prior.prior import VideoPrior
 from akd.reconstruct.skinned import skinned_splats
-from akd.render.film import film, film_rate
+from akd.render.film import film
 from akd.training.data_card import FIRST_HELD_OUT_SEED
 
 REPEATS = 12
@@ -47,7 +47,7 @@ def main(plan: str) -> None:
     torch.set_num_threads(1)
     prior, rig = load_prior(), creature(plan, FIRST_HELD_OUT_SEED)
     skinned, settings = skinned_splats(rig), prior.film
-    motion = gait_motion(rig, "walk", fps=film_rate(settings, rig.leg_metres), frames=settings.frames)
+    motion = gait_motion(rig, "walk", fps=settings.rate(rig.leg_metres), frames=settings.frames)
     video = film(rig.skeleton, motion, skinned, settings)
     z, still = prior.encode(video[None]), prior.encode(video[:1].expand_as(video)[None])
     columns = ("estimator", "evaluations", "noise", "noise × evaluations", "noise of independent draws")

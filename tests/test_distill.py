@@ -22,7 +22,9 @@ from akd.reconstruct.skinned import skinned_splats
 from akd.render.film import FilmSettings, film
 from akd.skeleton import Pose, forward_kinematics
 
-SMALL = FilmSettings(width=32, height=32, frames=9, ground=None, azimuth=(60, 60), elevation=(20, 20), distance=(1, 1))
+SMALL = FilmSettings(
+    width=32, height=32, frames=9, reference_leg=0.9, ground=None, azimuth=(60, 60), elevation=(20, 20), distance=(1, 1)
+)
 
 
 def seeded(seed: int = 0) -> torch.Generator:

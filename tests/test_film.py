@@ -12,6 +12,7 @@ from PIL import Image
 import stick_rigs
 from akd.errors import AkdError
 from akd.files.video import contact_sheet, every, read_video, write_picture, write_video
+from akd.gait.stride import MIN_LEG_METRES
 from akd.motion import Motion
 from akd.reconstruct.skinned import skinned_splats
 from akd.render.camera import View, bounding_sphere, fitting_distance, following_camera, look_at, smooth_path
@@ -221,18 +222,29 @@ def test_settings_survive_their_file_and_name_mistakes(tmp_path):
     settings = FilmSettings(width=96, look="natural", ground=Ground(tile=2.0), shadow=None, azimuth=(10.0, 20.0))
     settings.save(tmp_path / "film.json")
     assert FilmSettings.load(tmp_path / "film.json") == settings
+    (tmp_path / "film.json").write_text('{"fps": 8.0}')  # written before the reference leg was a setting
+    assert FilmSettings.load(tmp_path / "film.json") == FilmSettings(fps=8.0, reference_leg=None)
     (tmp_path / "film.json").write_text('{"widht": 3}')
     with pytest.raises(AkdError, match="widht"):
         FilmSettings.load(tmp_path / "film.json")
     with pytest.raises(AkdError, match="no film settings"):
         FilmSettings.load(tmp_path / "none.json")
-    for bad in ({"width": 0}, {"fps": -1.0}, {"azimuth": (5.0, 1.0)}, {"fov": 200.0}, {"distance": (0.0, 1.0)}):
+    for bad in ({"width": 0}, {"fps": -1.0}, {"azimuth": (5.0, 1.0)}, {"fov": 200.0}, {"distance": (0.0, 1.0)}, {"reference_leg": 0.0}):
         with pytest.raises(AkdError):
             FilmSettings(**bad)
     with pytest.raises(AkdError, match="Tile"):
         Ground(tile=0.0)
     with pytest.raises(AkdError, match="shadow"):
         Shadow(strength=2.0)
+
+
+def test_time_scales_with_the_root_of_leg_length_only_where_the_settings_say_so():
+    real_time, scaled = FilmSettings(fps=12.0), FilmSettings(fps=12.0, reference_leg=0.9)
+    assert {real_time.rate(leg) for leg in (0.01, 0.3, 0.9, 4.0)} == {12.0}
+    assert scaled.rate(0.9) == 12.0
+    assert scaled.rate(3.6) == pytest.approx(6.0)
+    assert scaled.rate(0.225) == pytest.approx(24.0)
+    assert scaled.rate(0.001) == scaled.rate(MIN_LEG_METRES)  # no faster than the shortest legs step
 
 
 def test_views_are_drawn_from_the_range_and_repeat_with_the_seed():

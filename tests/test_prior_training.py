@@ -9,11 +9,10 @@ import torch
 from torch import nn
 
 from akd.errors import AkdError
-from akd.render.film import FilmSettings, film_rate
 from akd.training.data_card import FIRST_HELD_OUT_SEED, HELD_OUT_PLANS
 from akd.training.loop import TrainingConfig, TrainingState, learning_rate_factor, train
 from akd.training.prior.captions import caption_tokenizer, clip_caption
-from akd.training.prior.clips import ClipLabel, individuals
+from akd.training.prior.clips import CLIP_FILM, ClipLabel, individuals
 
 CONFIG = TrainingConfig(steps=12, learning_rate=0.01, warmup=2, save_every=4)
 
@@ -71,9 +70,9 @@ def test_training_never_meets_what_is_held_out() -> None:
 
 
 def test_bodies_that_go_alike_are_filmed_alike() -> None:
-    settings = FilmSettings()
-    assert film_rate(settings, 0.9) == settings.fps
-    assert film_rate(settings, 3.6) == pytest.approx(settings.fps / 2)
+    settings = CLIP_FILM
+    assert settings.rate(0.9) == settings.fps
+    assert settings.rate(3.6) == pytest.approx(settings.fps / 2)
 
 
 def label(motion: str) -> ClipLabel:

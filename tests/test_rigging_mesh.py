@@ -79,7 +79,7 @@ def test_folds_of_a_thigh_are_no_arms(assets) -> None:
 def test_the_usual_facing_counts_only_where_the_shape_leaves_doubt() -> None:
     """A dog shows its front whatever the format says; a cross on two posts does not."""
     dog = creature("dog", 5).mesh
-    assert find_skeleton(dog, usual=np.array([-1.0, 0, 0]))[1][0] > 0.95
+    assert find_skeleton(dog, default_forward=np.array([-1.0, 0, 0]))[1][0] > 0.95
     boxes = [((0, 1, 0), (0.3, 1.2, 0.5)), ((0, 1.3, 0), (0.2, 0.2, 2.4))]
     boxes += [((0, 0.3, side), (0.2, 0.9, 0.2)) for side in (-0.2, 0.2)]
     signs = np.array(list(itertools.product((-0.5, 0.5), repeat=3)))
@@ -88,7 +88,7 @@ def test_the_usual_facing_counts_only_where_the_shape_leaves_doubt() -> None:
     hull = [corners for a, b, c, d in quads for corners in ((a, b, c), (a, c, d))]
     mesh = Mesh(vertices, np.concatenate([np.array(hull) + 8 * i for i in range(4)]), np.full((32, 3), 0.5))
     for sign in (1.0, -1.0):
-        assert sign * find_skeleton(mesh, usual=np.array([sign, 0, 0]))[1][0] > 0.95
+        assert sign * find_skeleton(mesh, default_forward=np.array([sign, 0, 0]))[1][0] > 0.95
 
 
 def test_the_mesh_may_face_anywhere() -> None:

@@ -324,10 +324,9 @@ class Finish:
         from akd.motion import resample
         from akd.pipeline.pose_film import finish, proxy_of
         from akd.prior.load import load_prior
-        from akd.render.film import film_rate
 
         space, prior = self.who.space(), load_prior(self.prior)
-        motion = resample(_motion_of(space, self.poses, self.clip), film_rate(prior.film, space.rig.leg_metres))
+        motion = resample(_motion_of(space, self.poses, self.clip), prior.film.rate(space.rig.leg_metres))
         if motion.frame_count < prior.film.frames:
             raise AkdError(
                 f"The prior watches {prior.film.frames} frames, and this clip has {motion.frame_count}: make it longer."

@@ -9,6 +9,8 @@ from akd.contact.easing import keyed_curve, lift_arc, quintic_step, septic_step
 from akd.creatures.action import Action, ActionParameters, Curve, columns, standing_targets
 from akd.creatures.gait_targets import arm_directions, spread, tail_wave
 from akd.creatures.targets import BodyTargets, FootTargets
+from akd.gait.stride import MIN_LEG_METRES
+from akd.rig import GRAVITY
 
 JUMP_HEIGHT = 0.45
 """How high the root rises in flight [ℓ]."""
@@ -35,7 +37,7 @@ class JumpTiming:
 
 def jump_timing(model: LimbModel, parameters: ActionParameters) -> JumpTiming:
     """The events of a jump, from its height, the depth of its crouch, and gravity."""
-    gravity = min(model.gravity, 9.81 / 0.12)
+    gravity = min(model.gravity, GRAVITY / MIN_LEG_METRES)
     speed = float(np.sqrt(2 * gravity * JUMP_HEIGHT * parameters.amount))
     gather = 2.2 * float(np.sqrt(1 / gravity))
     push = gather

@@ -11,7 +11,7 @@ from akd.distill.recipe import Recipe
 from akd.distill.trajectory import Trajectory
 from akd.motion import Motion, resample
 from akd.prior.prior import VideoPrior
-from akd.render.film import film, film_rate
+from akd.render.film import film
 from akd.rig import GRAVITY, Rig
 from akd.splats import SkinnedSplats
 
@@ -37,7 +37,7 @@ class Task:
     @property
     def fps(self) -> float:
         """The rate at which the prior watches a body of this size."""
-        return film_rate(self.prior.film, self.rig.leg_metres)
+        return self.prior.film.rate(self.rig.leg_metres)
 
     @property
     def film_seconds(self) -> float:

@@ -15,6 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from akd.errors import AkdError
+from akd.gait.stride import MIN_LEG_METRES
 from akd.motion import Motion
 from akd.render.camera import Camera, View, bounding_sphere, fitting_distance, following_camera, smooth_path
 from akd.render.ground import Ground, Light, Shadow, cast_shadow, ground_layer
@@ -22,11 +23,6 @@ from akd.render.looks import Color, Look, look_colors
 from akd.render.rasterize import Backend, rasterize
 from akd.skeleton import Skeleton, forward_kinematics
 from akd.splats import SkinnedSplats, blended_transforms, color_from_direction
-
-REFERENCE_LEG = 0.9
-"""Leg length at which the film's frame rate is real time [m]: a grown human's."""
-SMALLEST_LEG = 0.12
-"""Below this legs move no faster [m], so neither does the film."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +37,9 @@ class FilmSettings:
     """How many frames the prior looks at together."""
     fps: float = 12.0
     """Frames per second of what the prior has seen; the motion itself is filmed frame by frame as it is."""
+    reference_leg: float | None = None
+    """Leg length at which ``fps`` is real time [m]; with other legs time scales with √length, so that bodies of all sizes step in
+    about as many frames (see ``rate``). ``None``: real time for every body."""
     azimuth: tuple[float, float] = (50.0, 70.0)
     """Range the camera stands in: 0 = in front, 90 = on the character's right [degrees]."""
     elevation: tuple[float, float] = (16.0, 26.0)
@@ -66,8 +65,16 @@ class FilmSettings:
             low, high = getattr(self, name)
             if low > high:
                 raise AkdError(f"Film setting {name!r} is a range from low to high, not ({low}, {high}).")
+        if self.reference_leg is not None and not self.reference_leg > 0:
+            raise AkdError(f"Film setting 'reference_leg' is a length in metres or null, not {self.reference_leg}.")
         if not 0 < self.fov < 180 or not self.distance[0] > 0:
             raise AkdError(f"Field of view [degrees] and distances must be positive, not {self.fov} and {self.distance[0]}.")
+
+    def rate(self, leg_metres: float) -> float:
+        """Frames per second of real time at which a body with legs of this length [m] is filmed."""
+        if self.reference_leg is None:
+            return self.fps
+        return self.fps * (self.reference_leg / max(leg_metres, MIN_LEG_METRES)) ** 0.5
 
     @property
     def view(self) -> View:
@@ -207,8 +214,3 @@ def render_splats(
     return rasterize(
         moving.means, moving.covariances, moving.opacities, colors, camera, background=background, backend=backend
     ).image
-
-
-def film_rate(settings: FilmSettings, leg_metres: float) -> float:
-    """Frames per second of real time at which a body of this size is filmed."""
-    return settings.fps * (REFERENCE_LEG / max(leg_metres, SMALLEST_LEG)) ** 0.5

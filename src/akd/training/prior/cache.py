@@ -6,7 +6,7 @@ half done and the next one continues. Latents are cached because encoding costs 
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,7 @@ from torch import Tensor
 from akd.errors import AkdError
 from akd.render.film import FilmSettings
 from akd.training.data_card import TRAINING_PLANS
-from akd.training.prior.clips import ClipLabel, individual_clips, individuals
+from akd.training.prior.clips import CLIP_FILM, ClipLabel, individual_clips, individuals
 from akd.training.prior.networks import Vae
 
 Pixels = Float[Tensor, "clip 3 frame height width"]
@@ -29,9 +29,9 @@ def write_clips(
     plans: tuple[str, ...] = TRAINING_PLANS, report: Callable[[int, int], None] = lambda done, count: None,
 ) -> None:  # fmt: skip
     """Film so many individuals into a folder; those already filmed are skipped."""
-    settings = settings or FilmSettings()
+    settings = settings or CLIP_FILM
     folder.mkdir(parents=True, exist_ok=True)
-    _agree_on_film(folder / "film.json", settings)
+    _agree_on_film(folder, settings)
     for done, (plan, seed) in enumerate(individuals(count, first_seed=first_seed, plans=plans)):
         labels_file = folder / f"{plan}-{seed:05d}.json"
         if not labels_file.exists():
@@ -41,12 +41,21 @@ def write_clips(
         report(done + 1, count)
 
 
-def _agree_on_film(path: Path, settings: FilmSettings) -> None:
+def clip_film(folder: Path) -> FilmSettings:
+    """The film settings of a cache. Caches without a reference leg were written when every film had that of ``CLIP_FILM``."""
+    path = folder / "film.json"
+    settings = FilmSettings.load(path)
+    if "reference_leg" in json.loads(path.read_text()):
+        return settings
+    return replace(settings, reference_leg=CLIP_FILM.reference_leg)
+
+
+def _agree_on_film(folder: Path, settings: FilmSettings) -> None:
     """All clips of a folder are filmed with the same settings."""
-    if not path.exists():
-        settings.save(path)
-    elif FilmSettings.load(path) != settings:
-        raise AkdError(f"{path.parent} holds clips filmed with other settings: use another cache folder.")
+    if not (folder / "film.json").exists():
+        settings.save(folder / "film.json")
+    elif clip_film(folder) != settings:
+        raise AkdError(f"{folder} holds clips filmed with other settings: use another cache folder.")
 
 
 def _write(path: Path, write: Callable[[Path], object]) -> None:

@@ -18,11 +18,13 @@ from akd.creatures.gaits import actions_for, gait_motion, gaits_for
 from akd.motion import Motion
 from akd.reconstruct.skinned import skinned_splats
 from akd.render.camera import View
-from akd.render.film import FilmSettings, film, film_rate
+from akd.render.film import FilmSettings, film
 from akd.rig import Rig
 from akd.splats import SkinnedSplats
 from akd.training.data_card import TRAINING_PLANS
 
+CLIP_FILM = FilmSettings(reference_leg=0.9)
+"""How clips are filmed: real time at the leg length of a grown human, so that bodies of all sizes step in about as many frames."""
 NO_GROUND_SHARE = 0.15
 """Share of clips without ground."""
 ACTIONS_PER_INDIVIDUAL = 4
@@ -77,7 +79,7 @@ def _draw_label(plan: str, seed: int, motion: str, settings: FilmSettings, rng: 
 
 def clip_motion(rig: Rig, label: ClipLabel, settings: FilmSettings) -> Motion:
     """The labelled motion, as long as the film."""
-    rate = film_rate(settings, rig.leg_metres)
+    rate = settings.rate(rig.leg_metres)
     return gait_motion(rig, label.motion, seed=label.motion_seed, fps=rate, frames=settings.frames, start=label.start)
 
 

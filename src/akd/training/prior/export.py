@@ -7,8 +7,7 @@ import torch
 from safetensors.torch import load_file
 
 from akd.errors import AkdError
-from akd.render.film import FilmSettings
-from akd.training.prior.cache import normalise_encoder, read_cache
+from akd.training.prior.cache import clip_film, normalise_encoder, read_cache
 from akd.training.prior.encoder_init import init_encoder
 from akd.training.prior.networks import Vae, build_pipeline, build_vae
 
@@ -57,7 +56,7 @@ def assemble(vae_run: Path, video_run: Path, cache: Path) -> Any:
 def export_prior(vae_run: Path, video_run: Path, cache: Path, folder: Path, facts: str = "") -> None:
     """Write the prior folder: weights, film settings, model card."""
     assemble(vae_run, video_run, cache).save_pretrained(folder)
-    FilmSettings.load(cache / "film.json").save(folder / "film.json")
+    clip_film(cache).save(folder / "film.json")
     (folder / "README.md").write_text(model_card(facts, decoder=_decoder(vae_run).is_file()))
 
 

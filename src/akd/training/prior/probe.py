@@ -24,7 +24,7 @@ from akd.creatures.gaits import gait_motion, gaits_for
 from akd.motion import Motion, close_loop, mirror, repeat, resample
 from akd.prior.prior import VideoPrior, denoising_error, guided_denoising_error
 from akd.reconstruct.skinned import skinned_splats
-from akd.render.film import FilmSettings, film, film_rate
+from akd.render.film import FilmSettings, film
 from akd.rig import Rig
 from akd.skeleton import Skeleton
 from akd.splats import SkinnedSplats
@@ -111,7 +111,7 @@ def creature_cases(plan: str, seeds: Iterable[int], settings: FilmSettings) -> I
         skinned = skinned_splats(rig)
         gaits = gaits_for(rig)
         for gait, other in zip(gaits[:2], (*gaits[1:2], gaits[0]), strict=False):
-            rate = film_rate(settings, rig.leg_metres)
+            rate = settings.rate(rig.leg_metres)
             options = {"seed": seed, "fps": rate, "frames": settings.frames, "start": (seed * 0.37) % 1}
             motion, other_motion = (gait_motion(rig, name, **options) for name in (gait, other))  # type: ignore[arg-type]
             others = {"other gait": other_motion} if gait != other else {}
@@ -121,7 +121,7 @@ def creature_cases(plan: str, seeds: Iterable[int], settings: FilmSettings) -> I
 def rig_case(path: Path, clip: str, noun: str, action: str, other: str, settings: FilmSettings) -> Case:
     """The case of a clip in a rig's file, repeated until it fills the film."""
     rig = load_rig(path)
-    rate = film_rate(settings, rig.leg_metres)
+    rate = settings.rate(rig.leg_metres)
     motion = close_loop(resample(read_clip(rig, clip).motion, rate))
     cycles = -(-settings.frames // max(motion.frame_count - 1, 1))
     motion = repeat(motion, cycles)
