@@ -1,12 +1,14 @@
 """A whole evaluation of strides whose numbers were chosen."""
 
 import json
+import tracemalloc
 
 import numpy as np
 import pytest
 import torch
 
 from akd.contact.traces import trace
+from akd.gait import measures as gait
 from akd.gait.measures import QUADRUPED_PHASES
 from akd.measure.evaluation import evaluate, leg_pairs
 from sample_rigs import box_rig, stride
@@ -143,3 +145,55 @@ def test_float32_motions_are_welcome() -> None:
 def test_pairs_are_found_by_side_and_order() -> None:
     np.testing.assert_array_equal(leg_pairs(box_rig(2).legs), [[0, 1], [2, 3]])
     assert leg_pairs(box_rig(2).legs[:1]).shape == (0, 2)
+
+
+def wandering_feet(frames: int) -> tuple[np.ndarray, np.ndarray]:
+    """Fore–aft positions and heights of four feet that stride, drift and tremble, so that their ends do not meet."""
+    random, time = np.random.default_rng(0), np.arange(frames) / 30
+    phase = 2 * np.pi * (1.3 * time[:, None] + np.array(QUADRUPED_PHASES["walk"]))
+    fore_aft = 0.25 * np.sin(phase) + 0.3 * time[:, None] / time[-1] + 0.01 * random.normal(size=(frames, 4))
+    height = 0.06 * np.cos(phase) + 0.03 + 0.005 * random.normal(size=(frames, 4))
+    return fore_aft, np.stack((fore_aft, height, np.zeros_like(height)), -1)
+
+
+def test_memory_grows_with_the_frames_and_not_with_their_square() -> None:
+    def peak(frames: int) -> int:
+        fore_aft, feet = wandering_feet(frames)
+        tracemalloc.start()
+        try:
+            gait.measure_stride(fore_aft, feet, 30.0)
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    few, many = peak(1_000), peak(4_000)
+    assert few < 50e6
+    assert many < 6 * few
+
+
+def test_an_hour_has_the_stride_of_a_minute() -> None:
+    minute, hour = (gait.measure_stride(*wandering_feet(frames), 30.0) for frames in (1_800, 108_000))
+    assert hour.frequency == pytest.approx(1.3, abs=1e-4)
+    assert minute.frequency == pytest.approx(1.3, abs=1e-3)
+    np.testing.assert_allclose(hour.duty, minute.duty, atol=0.01)
+
+
+@pytest.mark.parametrize("frames", [17, 60, 257])
+def test_the_fourier_transform_explains_as_much_as_the_fit(frames: int) -> None:
+    fore_aft, _ = wandering_feet(frames)
+    cycles = np.arange(0.75, (frames - 1) / 3, 0.05)
+    exact, fast = gait._explained(fore_aft, cycles), gait._explained_on_grid(fore_aft, 15, len(cycles))
+    trend = exact - fast  # the grid leaves out what the trend explains, which is the same for every number of cycles
+    assert np.ptp(trend) < 1e-9 * exact.max()
+
+
+@pytest.mark.parametrize("cycle", [None, 20.0])
+def test_the_longest_contact_near_each_is_the_longest_of_all_near_it(cycle: float | None) -> None:
+    random = np.random.default_rng(3)
+    for reach in (0.5, 2.0, 9.0, 30.0):
+        times = np.unique(random.integers(0, 80, 30)) / 4  # many pairs are exactly as far apart as the reach
+        lengths = random.integers(1, 6, len(times))
+        apart = np.abs(times[:, None] - times)
+        apart = apart if cycle is None else np.minimum(apart, cycle - apart)
+        longest = np.where(apart < reach, lengths, 0).max(1)
+        np.testing.assert_array_equal(gait._longest_near(times, lengths, reach, cycle), longest)

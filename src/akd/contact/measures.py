@@ -96,5 +96,10 @@ def step_lengths(feet: Feet) -> Float[np.ndarray, "step foot"]:
 
 def _running_mean(values: np.ndarray, window: int) -> np.ndarray:
     """Centred mean along axis 0, of the values that exist at the ends."""
-    reach = window // 2
-    return np.stack([values[max(i - reach, 0) : i + reach + 1].mean(0) for i in range(len(values))]) if len(values) else values
+    half, count = window // 2, len(values)
+    padded = np.pad(values, ((half, half), (0, 0)))
+    total = padded[:count].copy()
+    for shift in range(1, 2 * half + 1):
+        total += padded[shift : shift + count]
+    at = np.arange(count)
+    return total / (np.minimum(at + half, count - 1) - np.maximum(at - half, 0) + 1)[:, None]

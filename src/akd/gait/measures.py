@@ -37,6 +37,12 @@ QUADRUPED_PHASES = {
 """Touch-down phases of LF, RF, LH, RH."""
 MAX_PHASE_DISTANCE = 0.11
 """Beyond this mean phase distance [strides] no template fits; walk and trot are 0.125 apart."""
+CYCLE_GRID = 20
+"""Numbers of cycles per clip among which a stride is searched for, per cycle."""
+LIKELY_CYCLES = 16
+"""Of these the most likely by Fourier transform are compared exactly."""
+BASIS_ROWS = 1_000_000
+"""Frames × numbers of cycles that are fitted at a time: about 100 MB."""
 ForeAft = Float[np.ndarray, "frame foot"]
 
 
@@ -96,9 +102,10 @@ def stride_period(fore_aft: ForeAft, fps: float) -> float | None:
         spectrum = np.abs(np.fft.rfft(fore_aft[:-1], axis=0)) ** 2
         return seconds / int(1 + spectrum[1:].sum(1).argmax())
     # Less than ¾ of a stride cannot be told from a trend; fewer than three frames per stride not from noise.
-    coarse = np.arange(0.75, max((len(fore_aft) - 1) / 3, 1), 0.05)
-    best = coarse[_explained(fore_aft, coarse).argmax()]
-    fine = best + np.linspace(-0.05, 0.05, 21)
+    coarse = np.arange(0.75, max((len(fore_aft) - 1) / 3, 1), 1 / CYCLE_GRID)
+    likely = np.sort(np.argsort(-_explained_on_grid(fore_aft, 3 * CYCLE_GRID // 4, len(coarse)), kind="stable")[:LIKELY_CYCLES])
+    best = coarse[likely][_explained(fore_aft, coarse[likely]).argmax()]
+    fine = best + np.linspace(-1 / CYCLE_GRID, 1 / CYCLE_GRID, 21)
     return float(seconds / fine[_explained(fore_aft, fine).argmax()])
 
 
@@ -115,14 +122,11 @@ def touch_down(
     starts = np.flatnonzero(down & ~before)
     if not starts.size:
         return None
-    lengths = np.array([_run_length(down, start, closed) for start in starts.tolist()])
+    lengths = _run_lengths(down, starts, closed)
     times = np.maximum(_zero_crossings(hover, starts), _zero_crossings(forward, starts)) / fps
     # A contact counts if none longer begins within half a stride.
-    apart = np.abs(times[:, None] - times)
-    if closed:
-        apart = np.minimum(apart, len(down) / fps - apart)
-    shorter = ((apart < period / 2) & (lengths[:, None] < lengths)).any(1)
-    return circular_mean(times[~shorter] / period)
+    longest = _longest_near(times, lengths, period / 2, len(down) / fps if closed else None)
+    return circular_mean(times[lengths >= longest] / period)
 
 
 def duty_factor(feet: Feet, closed: bool) -> Float[np.ndarray, " foot"]:
@@ -179,8 +183,37 @@ def _foremost_and_amplitude(fore_aft: ForeAft, fps: float, period: float, closed
 
 def _explained(fore_aft: ForeAft, cycles: np.ndarray) -> np.ndarray:
     """Power of the feet's motion that a trend and a sinusoid explain, for each of these numbers of cycles."""
-    orthonormal, _ = np.linalg.qr(_basis(len(fore_aft), cycles))
-    return np.square(orthonormal.transpose(0, 2, 1) @ (fore_aft - fore_aft.mean(0))).sum((1, 2))
+    flat, chunk = fore_aft - fore_aft.mean(0), max(1, BASIS_ROWS // len(fore_aft))
+    power = []
+    for start in range(0, len(cycles), chunk):
+        orthonormal, _ = np.linalg.qr(_basis(len(fore_aft), cycles[start : start + chunk]))
+        power.append(np.square(orthonormal.transpose(0, 2, 1) @ flat).sum((1, 2)))
+    return np.concatenate(power)
+
+
+def _explained_on_grid(fore_aft: ForeAft, first: int, count: int) -> np.ndarray:
+    """``_explained`` to about ten digits, for ``count`` numbers of cycles from ``first`` on, in steps of 1 / CYCLE_GRID.
+
+    On this grid all inner products with cosines and sines are one Fourier transform of the zero-padded curve, so that time and
+    memory grow with the frames and not with their square.
+    """
+    frames = len(fore_aft)
+    chosen, padded = slice(first, first + count), CYCLE_GRID * (frames - 1)
+    time = np.linspace(-0.5, 0.5, frames)
+    steady = [np.full(frames, frames**-0.5), time / np.linalg.norm(time)]
+    rest = fore_aft - sum(np.outer(mode, mode @ fore_aft) for mode in steady)
+    # Gram matrix of cosine and sine (sums of double angles), less what constant and trend explain of them.
+    double = np.exp(-4j * np.pi * np.arange(first, first + count) / padded)
+    double = (1 - double**frames) / (1 - double)
+    cc, ss, cs = (frames + double.real) / 2, (frames - double.real) / 2, -double.imag / 2
+    for mode in steady:
+        part = np.fft.rfft(mode, padded)[chosen]
+        cc, ss, cs = cc - part.real**2, ss - part.imag**2, cs + part.real * part.imag
+    power = np.zeros(count)
+    for curve in rest.T:
+        part = np.fft.rfft(curve, padded)[chosen]
+        power += (ss * part.real**2 + 2 * cs * part.real * part.imag + cc * part.imag**2) / (cc * ss - cs**2)
+    return power
 
 
 def _basis(frame_count: int, cycles: np.ndarray) -> np.ndarray:
@@ -204,10 +237,42 @@ def _zero_crossings(curve: np.ndarray, starts: np.ndarray) -> np.ndarray:
     return np.where(before > 0, starts - now / np.where(before > 0, now - before, -1.0), starts - 1)
 
 
-def _run_length(low: np.ndarray, start: int, closed: bool) -> int:
-    """Frames for which a contact lasts, around the seam of a closed clip."""
-    ahead = np.concatenate((low[start:], low[:start])) if closed else low[start:]
-    return int(len(ahead) if ahead.all() else ahead.argmin())
+def _run_lengths(low: np.ndarray, starts: np.ndarray, closed: bool) -> np.ndarray:
+    """Frames for which each contact lasts, around the seam of a closed clip."""
+    ends = np.flatnonzero(~low)
+    ends = np.concatenate((ends, ends + len(low) if closed else [len(low)]))
+    return ends[np.searchsorted(ends, starts)] - starts if len(ends) else np.full(len(starts), len(low))
+
+
+def _longest_near(times: np.ndarray, lengths: np.ndarray, reach: float, cycle: float | None) -> np.ndarray:
+    """The greatest of the lengths of all contacts that begin less than ``reach`` from each, around a ``cycle`` if there is one.
+
+    Times ascend. Windows of neighbours are found by bisection, their maxima from a table over all powers of two.
+    """
+    count = len(times)
+    offsets = (0.0,) if cycle is None else (-cycle, 0.0, cycle)
+    unrolled = np.concatenate([times + offset for offset in offsets])
+
+    def near(index: np.ndarray) -> np.ndarray:
+        apart = np.abs(times - times[index % count])
+        return (index >= 0) & (index < len(unrolled)) & ((apart if cycle is None else np.minimum(apart, cycle - apart)) < reach)
+
+    own = np.arange(count) + count * (len(offsets) // 2)
+    first = np.searchsorted(unrolled, times - reach, side="right")
+    last = np.searchsorted(unrolled, times + reach, side="left") - 1
+    # Bisection rounds otherwise than the distance itself: the ends of the windows may be one contact off.
+    first = np.minimum(np.where(near(first), first - near(first - 1), first + 1), own)
+    last = np.maximum(np.where(near(last), last + near(last + 1), last - 1), own)
+    table = [np.tile(lengths, len(offsets))]
+    while 2 << (len(table) - 1) <= len(unrolled):
+        half = 1 << (len(table) - 1)
+        table.append(np.maximum(table[-1][:-half], table[-1][half:]))
+    level = np.log2(last - first + 1).astype(int)
+    maxima = np.empty(count, lengths.dtype)
+    for power in np.unique(level).tolist():
+        here = level == power
+        maxima[here] = np.maximum(table[power][first[here]], table[power][last[here] - (1 << power) + 1])
+    return maxima
 
 
 def gait_name(stride: StrideMeasures, sides: str) -> str | None:
