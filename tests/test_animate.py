@@ -14,17 +14,15 @@ import torch
 from PIL import Image
 
 from akd.cli import main
-from akd.distill.foot_locking import clip
 from akd.distill.loop import Distillation
 from akd.distill.recipe import Recipe
 from akd.errors import AkdError
-from akd.pipeline import animate, results
-from akd.pipeline import animate as several
-from akd.pipeline import run_folder as checkpoint
-from akd.pipeline.animate import begin_runs, resume_runs
+from akd.files import writing
+from akd.pipeline import animate, results, runs
 from akd.pipeline.job import Job, make_task
 from akd.pipeline.progress import Progress
 from akd.pipeline.run_folder import FILES, RunFolder
+from akd.pipeline.runs import begin_runs, difference, resume_runs
 from akd.prior.families import FAMILIES
 from akd.prior.prior import VideoPrior
 from akd.render.preview import PreviewSettings
@@ -38,6 +36,8 @@ JOB = Job("a person walking", seconds=0.2, recipe=RECIPE)
 
 class ClosedPrior(GaussianPrior):
     """A prior in closed form that takes every sentence and every film."""
+
+    trained_on_captions = True
 
     def check_sentence(self, text: str) -> None: ...
 
@@ -59,7 +59,7 @@ def person():
 
 def small_pictures(patch: pytest.MonkeyPatch) -> None:
     """One character for all runs, and small pictures."""
-    patch.setattr(several, "read_character", lambda job: stick_person())
+    patch.setattr(runs, "read_character", lambda job: stick_person())
     for name in ("STRIP", "FILM"):
         patch.setattr(results, name, PreviewSettings(width=48, height=32, supersample=1))
 
@@ -80,7 +80,7 @@ def run_to_end(folder: Path, job: Job = JOB, count: int = 1) -> list[RunFolder]:
 def unbroken(tmp_path_factory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         small_pictures(patch)
-        patch.setattr(animate, "LOOK_EVERY", 2)
+        patch.setattr(animate, "MEASURE_EVERY", 2)
         patch.setattr(animate, "STRIP_EVERY", 2)
         return run_to_end(tmp_path_factory.mktemp("runs") / "unbroken")[0].path
 
@@ -108,7 +108,7 @@ def test_the_same_job_gives_the_same_bytes(unbroken: Path, tmp_path: Path) -> No
 MOMENTS = {
     "before the first checkpoint": (animate, "save_checkpoint", 1),
     "between log and checkpoint": (animate, "save_checkpoint", 2),
-    "while the checkpoint is written": (checkpoint.os, "fsync", 2),
+    "while the checkpoint is written": (writing.os, "fsync", 6),
     "while results are written": (results, "save_animation", 1),
     "before the run is complete": (results, "write_json", 1),
 }
@@ -143,7 +143,7 @@ def test_kill_nine(unbroken: Path, tmp_path: Path) -> None:
         "    if run.iteration == 2: os.kill(os.getpid(), signal.SIGKILL)\n"
         "    return step(run)\n"
         "t.Distillation.step = dies\n"
-        "t.several.read_character = lambda job: t.stick_person()\n"
+        "t.runs.read_character = lambda job: t.stick_person()\n"
         "t.resume_runs(t.Path(sys.argv[1]), t.Progress(), prior=t.closed_prior())"
     )
     RunFolder(tmp_path / "run").begin(RunFolder(unbroken).job())
@@ -176,22 +176,22 @@ def test_a_finished_run_is_not_done_again(unbroken: Path) -> None:
 
 
 def test_several_seeds_give_several_motions(unbroken: Path, tmp_path: Path) -> None:
-    runs = run_to_end(tmp_path / "two", count=2)
-    assert [run.path.name for run in runs] == ["seed-0", "seed-1"]
-    first, second = (run["motion.npz"].read_bytes() for run in runs)
+    both = run_to_end(tmp_path / "two", count=2)
+    assert [run.path.name for run in both] == ["seed-0", "seed-1"]
+    first, second = (run["motion.npz"].read_bytes() for run in both)
     assert first != second
     assert first == (unbroken / "motion.npz").read_bytes()
     assert (tmp_path / "two" / "strips.png").is_file()
-    assert several.difference(tmp_path / "two") > 0
-    runs[1]["result.json"].unlink()
+    assert difference(tmp_path / "two") > 0
+    both[1]["result.json"].unlink()
     resume_runs(tmp_path / "two", Progress(), prior=closed_prior())
-    assert runs[1].finished
+    assert both[1].finished
 
 
 def test_a_loop_closes_and_a_clip_has_its_length(person) -> None:
     for job in (replace(JOB, loop=True, seconds=1.0), replace(JOB, seconds=1.0)):
         task = make_task(job, closed_prior(), person)
-        motion = clip(job, task, Distillation(task).trajectory)
+        motion = task.clip(Distillation(task).trajectory)
         gap = (motion.pose.angles[-1] - motion.pose.angles[0]).abs().max()
         assert (gap < 1e-5) == job.loop
         assert abs(motion.duration - 1.0) < (0.5 if job.loop else 1e-6)
@@ -215,8 +215,8 @@ def test_long_clips_are_seen_in_windows_that_overlap_and_cover_them(curves: str,
 def test_a_clip_shorter_than_the_film_is_found_as_long_as_that(person) -> None:
     job = replace(JOB, recipe=replace(RECIPE, curves="spline"))
     task = make_task(job, closed_prior(), person)
-    assert task.seconds == pytest.approx(8 / task.fps)
-    assert clip(job, task, Distillation(task).trajectory).duration == pytest.approx(0.2, abs=0.02)
+    assert task.span == pytest.approx(8 / task.fps)
+    assert task.clip(Distillation(task).trajectory).duration == pytest.approx(0.2, abs=0.02)
 
 
 @pytest.mark.parametrize(("prompt", "name"), [("A fox is walking!", "fox-walking"), ("狗", "run"), ("the dog / cat", "dog-cat")])
@@ -275,7 +275,7 @@ def akd(monkeypatch, capsys):
 
 
 def test_stopped_by_hand_it_says_how_to_go_on(akd, tmp_path: Path, unbroken: Path, monkeypatch) -> None:
-    monkeypatch.setattr("akd.prior.load.load_prior", lambda name: closed_prior())
+    monkeypatch.setattr(runs, "load_prior", lambda name: closed_prior())
     step = Distillation.step
 
     def interrupted(run):
@@ -288,7 +288,7 @@ def test_stopped_by_hand_it_says_how_to_go_on(akd, tmp_path: Path, unbroken: Pat
     code, said = akd("animate", *wish)
     assert code == 130
     assert f"--resume {tmp_path / 'run'}" in said.replace("\n", " ")
-    assert "The prior is told: A person walking, seen from the side" in said.replace("\n", " ")
+    assert "The prior reads: A person walking, seen from the side" in said.replace("\n", " ")
     monkeypatch.setattr(Distillation, "step", step)
     code, said = akd("animate", "--resume", tmp_path / "run")
     assert code == 0
@@ -329,7 +329,8 @@ def test_a_character_that_changed_is_noticed(tmp_path: Path, monkeypatch) -> Non
     monkeypatch.undo()
     path = tmp_path / "fox.glb"
     path.write_bytes(b"one")
-    from akd.pipeline.job import fingerprint, read_character
+    from akd.assets import fingerprint
+    from akd.pipeline.job import read_character
 
     job = replace(JOB, character=str(path), fingerprint=fingerprint(path))
     path.write_bytes(b"two")

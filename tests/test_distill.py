@@ -10,11 +10,12 @@ from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
 from akd.distill.channel_scale import channel_scale, neutral_pose
 from akd.distill.estimators import ScoreInputs, csd, dds, draw_noise, sds, variance_preserving_sds
-from akd.distill.loop import Distillation, Task, distill, initial_trajectory, without_steady_path
-from akd.distill.losses import GroundContacts, foot_motion, ground_depth, lift, slip, smoothness, update_height, update_speed
+from akd.distill.loop import Distillation, distill, initial_trajectory, update_height, update_speed, without_steady_path
+from akd.distill.losses import GroundContacts, foot_motion, ground_depth, lift, slip, smoothness
 from akd.distill.prompts import expand, negative_prompts, subject
 from akd.distill.recipe import PAPER, Recipe
 from akd.distill.soft_film import film_softly
+from akd.distill.task import Task
 from akd.distill.trajectory import Fourier, Frames, Spline, Trajectory
 from akd.prior.prior import CHANGE_EXPONENT, TEXT_WEIGHT, LatentShape, VideoPrior, guided_denoising_error
 from akd.prior.schedule import Denoised, NoiseSchedule
@@ -85,27 +86,27 @@ def test_the_start_is_rest_at_constant_speed_and_knows_no_sentence() -> None:
     torch.testing.assert_close(forward, torch.full((8,), float(walk.speed) / 8), rtol=0.05, atol=0.01)
 
 
-def test_a_calmer_motion_swings_about_the_same_middle() -> None:
+def test_a_smaller_amplitude_swings_about_the_same_mean() -> None:
     rig = creature("dog", 3)
     curves = Fourier(len(channel_scale(rig.skeleton)), 1.0, 0.5, spread=0.3, randomness=seeded())
     with torch.no_grad():
         curves.coefficients[0] = 0.2
     trajectory = Trajectory(rig.skeleton, curves, 2.0)
-    assert float(trajectory.calmer(0.5).speed) == 1.0
-    middle = trajectory.calmer(0.0).motion(1, 1.0).pose.angles
-    a, b = (trajectory.motion(20, 20.0).pose.angles - middle, trajectory.calmer(0.5).motion(20, 20.0).pose.angles - middle)
+    assert float(trajectory.with_amplitude(0.5).speed) == 1.0
+    middle = trajectory.with_amplitude(0.0).motion(1, 1.0).pose.angles
+    a, b = (each.motion(20, 20.0).pose.angles - middle for each in (trajectory, trajectory.with_amplitude(0.5)))
     torch.testing.assert_close(b, a / 2, atol=1e-5, rtol=1e-4)
     assert a.abs().max() > 0.01
 
 
-def test_joints_reach_where_animals_move() -> None:
-    """A leg's swing fore and aft has more reach than its twist, whether the leg points down or aside."""
+def test_channel_scales_are_largest_where_animals_move() -> None:
+    """A leg's swing fore and aft has a larger scale than its twist, whether the leg points down or aside."""
     for plan in ("dog", "spider"):
         skeleton = creature(plan, 1).skeleton
-        reach = channel_scale(skeleton)[6:].reshape(-1, 3)
+        scale = channel_scale(skeleton)[6:].reshape(-1, 3)
         hips = [limb.joints[0] - 1 for limb in skeleton.limbs if limb.kind == "leg"]
-        assert (reach[hips].max(1) > 0.4).all()
-        assert (reach[hips].min(1) < 0.5 * reach[hips].max(1)).all()
+        assert (scale[hips].max(1) > 0.4).all()
+        assert (scale[hips].min(1) < 0.5 * scale[hips].max(1)).all()
 
 
 def test_arms_hang_and_swing_however_they_are_spread_at_rest() -> None:
@@ -122,8 +123,8 @@ def test_arms_hang_and_swing_however_they_are_spread_at_rest() -> None:
     shoulder = names.index("left_upper_arm")
     axis = int(channel_scale(rig.skeleton, neutral)[6:].reshape(-1, 3)[shoulder - 1].argmax())
     neutral[shoulder, axis] += 0.1
-    moved = forward_kinematics(rig.skeleton, Pose(rest.root_position, rest.root_rotation, neutral)).position[hands].numpy() - posed
-    assert np.abs(moved).max(0).argmax() == 0, "the most useful angle takes the hand fore and aft"
+    raised = forward_kinematics(rig.skeleton, Pose(rest.root_position, rest.root_rotation, neutral)).position[hands].numpy()
+    assert np.abs(raised - posed).max(0).argmax() == 0, "the most useful angle takes the hand fore and aft"
 
 
 def test_estimator_is_the_analytic_gradient_of_a_gaussian() -> None:
@@ -137,32 +138,33 @@ def test_estimator_is_the_analytic_gradient_of_a_gaussian() -> None:
     torch.testing.assert_close(gradient, (1 - 0.5 * kept) * (z - mean), rtol=1e-4, atol=1e-4)  # opposite noises cancel
 
 
-def test_one_look_blurs_and_several_choose() -> None:
+def test_one_denoising_step_blurs_and_several_choose() -> None:
     """From pure noise, one step gives the mean of all clips; many give one of them, as different from it as clips are."""
     prior, z = GaussianPrior(torch.zeros(1, 3, 1, 8, 8), 0.5), torch.zeros(1, 3, 1, 8, 8)
     noise = torch.randn(1, 3, 1, 8, 8, generator=seeded())
-    once, often = (-sds(prior, z, ScoreInputs(noise, torch.tensor([0.999]), {}, ({},), 1.0, foot_motion)) for foot_motion in (1, 60))
+    t = torch.tensor([0.999])
+    once, often = (-sds(prior, z, ScoreInputs(noise, t, {}, ({},), 1.0, denoising_steps=steps)) for steps in (1, 60))
     assert once.std() < 0.05
     assert 0.4 < often.std() < 0.6
 
 
-def test_a_lively_score_does_not_calm() -> None:
+def test_variance_preserving_scores_do_not_damp() -> None:
     """A guess that is the clip but weaker asks for no weaker motion; plain score distillation does."""
     z = torch.randn(1, 2, 3, 4, 4, generator=seeded(2))
     z -= z.mean(2, keepdim=True)
     noise, t = draw_noise((2, 3, 4, 4), 64, (0.5, 0.5), seeded(3))
-    ask = ScoreInputs(noise, t, {}, ({},), 1.0)
+    inputs = ScoreInputs(noise, t, {}, ({},), 1.0)
     prior = GaussianPrior(torch.zeros_like(z), 0.7)
-    assert variance_preserving_sds(prior, z, ask).norm() < 1e-3 * z.norm() < 0.1 * sds(prior, z, ask).norm()
+    assert variance_preserving_sds(prior, z, inputs).norm() < 1e-3 * z.norm() < 0.1 * sds(prior, z, inputs).norm()
 
 
 def test_differences_of_scores_cancel_where_there_is_nothing_to_say() -> None:
     mean = torch.randn(1, 2, 3, 4, 4, generator=seeded(1))
     prior, z = GaussianPrior(mean, 0.5), torch.randn(1, 2, 3, 4, 4, generator=seeded(2))
     noise, t = draw_noise((2, 3, 4, 4), 3, (0.4, 0.8), seeded())
-    ask = ScoreInputs(noise, t, {}, ({},), 1.0)
-    assert csd(prior, z, ask).abs().max() == 0
-    assert dds(prior, z, ask, z).abs().max() == 0
+    inputs = ScoreInputs(noise, t, {}, ({},), 1.0)
+    assert csd(prior, z, inputs).abs().max() == 0
+    assert dds(prior, z, inputs._replace(rest=lambda: z)).abs().max() == 0
 
 
 def test_noise_comes_in_opposite_pairs_spread_over_time() -> None:
@@ -208,7 +210,7 @@ def test_speed_and_height_follow_the_feet() -> None:
     assert abs(float(trajectory.height)) < 0.01
 
 
-def test_pictures_do_not_speak_of_steady_travel() -> None:
+def test_films_give_no_gradient_on_steady_travel() -> None:
     rig = creature("dog", 0)
     motion = gait_motion(rig, "walk", fps=8.0, frames=9)
     position = motion.pose.root_position.clone().requires_grad_()
@@ -253,7 +255,9 @@ def test_same_seed_same_motion() -> None:
 
 def test_the_pose_space_can_make_poses_more_plausible() -> None:
     rig = creature("human", 2)
-    recipe = Recipe(iterations=20, draws=1, phase_offsets=(0.5,), phases_at=(), learning_rate=0.1, coefficient_penalty=0.0, plausible=1e7)
+    recipe = Recipe(
+        iterations=20, draws=1, phase_offsets=(0.5,), phases_at=(), learning_rate=0.1, coefficient_penalty=0.0, plausible=1e7
+    )
     task = Task(rig, skinned_splats(rig), GaussianPrior(torch.zeros(1, 3, 9, 16, 16)), "", ("",), recipe, 1.0, seed=5)
     run = Distillation(task)
     with torch.no_grad():
@@ -265,7 +269,7 @@ def test_the_pose_space_can_make_poses_more_plausible() -> None:
 
 
 @pytest.mark.parametrize("phase_offset", [0.0, 0.5])
-def test_the_prior_decides_whether_legs_take_turns(phase_offset: float) -> None:
+def test_the_prior_decides_between_in_phase_and_antiphase(phase_offset: float) -> None:
     rig = creature("human", 2)
     skinned = skinned_splats(rig)
     prior = GaussianPrior(torch.zeros(1, 3, 9, 16, 16))

@@ -11,27 +11,19 @@ from akd.contact.traces import trace
 from akd.creatures.build import creature
 from akd.distill.channel_scale import channel_scale
 from akd.distill.foot_locking import RUN_LOG_ODDS_SCALE, choose_travel, choose_walk_or_run, lock_feet, raise_above_ground
-from akd.distill.gait_timing import (
-    MOST_QUICKENED,
-    MOST_TEMPO_CHANGE,
-    RUN_DUTY,
-    WALK_DUTY,
-    StanceTiming,
-    at_natural_tempo,
-    bounce_height,
-    retimed,
-    stance_timing,
-)
+from akd.distill.gait_timing import at_natural_tempo, retimed, stance_timing
+from akd.distill.loop import candidate_offsets
 from akd.distill.recipe import Recipe
 from akd.distill.trajectory import Fourier, Trajectory
 from akd.gait.measures import froude as froude_number
+from akd.gait.timing import MAX_STRIDE_TEMPO, MAX_TEMPO_CHANGE, RUN_DUTY, WALK_DUTY, StanceTiming, bounce_height
 from akd.motion import Motion
 from akd.rig import GRAVITY, Rig
 
 DOG = creature("dog", 1)
 
 
-def dancing(rig: Rig, phase_offset: float = 0.5, spread: float = 0.6) -> tuple[Trajectory, Fourier]:
+def looping(rig: Rig, phase_offset: float = 0.5, spread: float = 0.6) -> tuple[Trajectory, Fourier]:
     curves = Fourier(
         len(channel_scale(rig.skeleton)), 1.3, 0.4, spread=spread, randomness=torch.Generator().manual_seed(0)
     )
@@ -45,21 +37,21 @@ def at_froude(rig: Rig, froude: float) -> float:
 
 
 def test_slow_bodies_walk_and_fast_ones_run() -> None:
-    trajectory, curves = dancing(DOG)
+    trajectory, curves = looping(DOG)
     walk = stance_timing(DOG, trajectory, curves, 0.45, at_froude(DOG, 0.2))
     run = stance_timing(DOG, trajectory, curves, 0.55, at_froude(DOG, 1.0))
     assert walk is not None
-    assert not walk.flies
+    assert not walk.flight
     assert walk.duty == WALK_DUTY
-    assert walk.slowness > 0
+    assert walk.time_warp > 0
     assert run is not None
-    assert run.flies
+    assert run.flight
     assert run.duty == RUN_DUTY
-    assert run.slowness < 0
+    assert run.time_warp < 0
 
 
-def test_what_the_sentence_explains_counts_beside_speed() -> None:
-    trajectory, curves = dancing(DOG, spread=0.4)
+def test_what_the_prompt_explains_counts_beside_speed() -> None:
+    trajectory, curves = looping(DOG, spread=0.4)
     trajectory.speed.fill_(at_froude(DOG, 0.4))
 
     def flight(motion: Motion) -> float:
@@ -68,11 +60,11 @@ def test_what_the_sentence_explains_counts_beside_speed() -> None:
     def clip(each: Trajectory) -> Motion:
         return each.motion(41, 30.0)
 
-    assert not stance_timing(DOG, trajectory, curves, 0.45, float(trajectory.speed)).flies  # type: ignore[union-attr]
+    assert not stance_timing(DOG, trajectory, curves, 0.45, float(trajectory.speed)).flight  # type: ignore[union-attr]
     choose_walk_or_run(DOG, trajectory, clip, flight)  # a sentence that explains what goes up and down
     assert trajectory.run_log_odds > 0
     run = float(trajectory.run_log_odds)
-    assert stance_timing(DOG, trajectory, curves, 0.45, float(trajectory.speed)).flies  # type: ignore[union-attr]
+    assert stance_timing(DOG, trajectory, curves, 0.45, float(trajectory.speed)).flight  # type: ignore[union-attr]
     choose_walk_or_run(DOG, trajectory, clip, lambda motion: -flight(motion))
     assert float(trajectory.run_log_odds) == pytest.approx(-run)
     choose_walk_or_run(DOG, trajectory, clip, lambda motion: 2 * flight(motion) / RUN_LOG_ODDS_SCALE)
@@ -80,10 +72,10 @@ def test_what_the_sentence_explains_counts_beside_speed() -> None:
 
 
 @pytest.mark.parametrize(("froude", "run_log_odds", "becomes"), [
-    (0.3, 0.0, 0.3), (0.3, 1.0, 0.3 * MOST_TEMPO_CHANGE**2), (0.6, 1.0, 1.0), (0.45, 0.0, 0.4), (0.6, -0.5, 0.4), (1.2, 0.0, 1.2),
-    (2.0, -3.0, 2.0 / MOST_TEMPO_CHANGE**2), (0.005, 9.0, 0.005)])  # fmt: skip
+    (0.3, 0.0, 0.3), (0.3, 1.0, 0.3 * MAX_TEMPO_CHANGE**2), (0.6, 1.0, 1.0), (0.45, 0.0, 0.4), (0.6, -0.5, 0.4), (1.2, 0.0, 1.2),
+    (2.0, -3.0, 2.0 / MAX_TEMPO_CHANGE**2), (0.005, 9.0, 0.005)])  # fmt: skip
 def test_tempo_suits_the_gait(froude: float, run_log_odds: float, becomes: float) -> None:
-    trajectory, curves = dancing(DOG)
+    trajectory, curves = looping(DOG)
     trajectory.speed.fill_(at_froude(DOG, froude))
     curves.start_frequency = float(trajectory.speed) / 2.0
     trajectory.run_log_odds.fill_(run_log_odds)
@@ -94,10 +86,11 @@ def test_tempo_suits_the_gait(froude: float, run_log_odds: float, becomes: float
 
 
 @pytest.mark.parametrize(
-    ("phase_offset", "froude", "becomes"), [(0.0, 0.3, 0.3), (0.125, 0.8, 1.5), (0.125, 0.3, 0.3 * MOST_TEMPO_CHANGE**2), (0.125, 0.03, 0.03)]
+    ("phase_offset", "froude", "becomes"),
+    [(0.0, 0.3, 0.3), (0.125, 0.8, 1.5), (0.125, 0.3, 0.3 * MAX_TEMPO_CHANGE**2), (0.125, 0.03, 0.03)],
 )
 def test_gallops_are_fast_and_hops_of_any_speed(phase_offset: float, froude: float, becomes: float) -> None:
-    trajectory, _ = dancing(DOG, phase_offset)
+    trajectory, _ = looping(DOG, phase_offset)
     trajectory.speed.fill_(at_froude(DOG, froude))
     assert froude_number(float(at_natural_tempo(DOG, trajectory).speed), DOG.leg_metres) == pytest.approx(becomes, rel=1e-3)
 
@@ -106,40 +99,40 @@ def test_long_strides_on_four_legs_are_quick() -> None:
     """Of runs at one speed, the one with the longer strides is quickened, on four legs only."""
     speeds = []
     for rig in (DOG, creature("human", 1)):
-        trajectory, curves = dancing(rig)
+        trajectory, curves = looping(rig)
         trajectory.speed.fill_(at_froude(rig, 1.2))
         for stride in (2.0, 4.0):
             curves.start_frequency = float(trajectory.speed) / stride
             speeds.append(float(at_natural_tempo(rig, trajectory).speed / trajectory.speed))
-    assert speeds == pytest.approx([1.0, MOST_QUICKENED, 1.0, 1.0], rel=1e-3)
+    assert speeds == pytest.approx([1.0, MAX_STRIDE_TEMPO, 1.0, 1.0], rel=1e-3)
 
 
 def test_what_stands_long_enough_or_goes_nowhere_is_left_alone() -> None:
-    trajectory, curves = dancing(DOG)
+    trajectory, curves = looping(DOG)
     assert stance_timing(DOG, trajectory, curves, 0.7, at_froude(DOG, 0.2)) is None
     assert stance_timing(DOG, trajectory, curves, 0.3, at_froude(DOG, 0.001)) is None
     assert stance_timing(DOG, trajectory, curves, 0.0, at_froude(DOG, 1.0)) is None
-    hopping, curves = dancing(DOG, phase_offset=0.95)
+    hopping, curves = looping(DOG, phase_offset=0.95)
     assert stance_timing(DOG, hopping, curves, 0.3, at_froude(DOG, 0.02)) is None
     thrown = stance_timing(DOG, hopping, curves, 0.5, at_froude(DOG, 0.3))
     assert thrown is not None
-    assert thrown.flies
+    assert thrown.flight
 
 
 def test_legs_that_hardly_swing_are_not_made_to_walk() -> None:
-    trajectory, curves = dancing(DOG)
-    calm = trajectory.calmer(0.1)
+    trajectory, curves = looping(DOG)
+    calm = trajectory.with_amplitude(0.1)
     assert stance_timing(DOG, trajectory, curves, 0.45, at_froude(DOG, 0.2)) is not None
     assert stance_timing(DOG, calm, calm.curves, 0.45, at_froude(DOG, 0.2)) is None  # type: ignore[arg-type]
-    assert float(at_natural_tempo(DOG, trajectory.calmer(0.1).at_speed(1.0)).speed) == 0
-    still = lock_feet(DOG, calm.at_speed(1.0), lambda each: each.motion(41, 30.0))
+    assert float(at_natural_tempo(DOG, trajectory.with_amplitude(0.1).with_speed(1.0)).speed) == 0
+    still = lock_feet(DOG, calm.with_speed(1.0), lambda each: each.motion(41, 30.0))
     along = trace(DOG, still).feet[..., 0]
     assert np.ptp(along, axis=0).max() < 0.02
 
 
-def test_a_body_stays_if_that_is_far_less_surprising() -> None:
+def test_a_body_stays_if_that_has_a_clearly_lower_error() -> None:
     """Whoever stays keeps legs and feet where they are, and moves on above; whoever is nearly as well off goes on going."""
-    trajectory, curves = dancing(DOG)
+    trajectory, curves = looping(DOG)
     gone = Trajectory(DOG.skeleton, curves, 2.0).requires_grad_(False)
 
     def clip(each: Trajectory) -> Motion:
@@ -159,17 +152,17 @@ def test_a_body_stays_if_that_is_far_less_surprising() -> None:
 
 
 def test_a_stretched_stance_takes_its_share_of_the_time() -> None:
-    trajectory, curves = dancing(DOG)
+    trajectory, curves = looping(DOG)
     wanted = stance_timing(DOG, trajectory, curves, 0.45, at_froude(DOG, 0.2))
     assert wanted is not None
     # The leg's own time, as a function of the clock's: what it does within ±0.225 of midstance takes half of the wanted share.
     psi = torch.tensor([-wanted.duty / 2, 0.0, wanted.duty / 2])
-    own = psi - wanted.slowness * torch.sin(2 * torch.pi * psi) / (2 * torch.pi)
+    own = psi - wanted.time_warp * torch.sin(2 * torch.pi * psi) / (2 * torch.pi)
     torch.testing.assert_close(own, torch.tensor([-0.225, 0.0, 0.225]), atol=1e-4, rtol=0)
 
 
 def test_timing_changes_legs_and_travel_only_and_keeps_the_loop() -> None:
-    trajectory, curves = dancing(DOG)
+    trajectory, curves = looping(DOG)
     times = torch.arange(31) / 30 * curves.period
     motion = trajectory.motion(31, 30 * float(curves.frequency))
     timing = stance_timing(DOG, trajectory, curves, 0.45, at_froude(DOG, 0.2))
@@ -181,13 +174,13 @@ def test_timing_changes_legs_and_travel_only_and_keeps_the_loop() -> None:
     assert not torch.allclose(late.pose.angles[:, legs], motion.pose.angles[:, legs], atol=0.01)
     torch.testing.assert_close(late.pose.angles[-1], late.pose.angles[0], atol=1e-4, rtol=0)
     assert float(late.pose.root_position[-1, 0]) < float(motion.pose.root_position[-1, 0])
-    unchanged = retimed(DOG, trajectory, curves, motion, times, replace(timing, slowness=0.0))
+    unchanged = retimed(DOG, trajectory, curves, motion, times, replace(timing, time_warp=0.0))
     torch.testing.assert_close(unchanged.pose.angles, motion.pose.angles, atol=1e-5, rtol=0)
 
 
-def test_legs_of_a_pair_stand_by_the_lag_of_the_dance() -> None:
+def test_legs_of_a_pair_stand_apart_by_the_phase_offset() -> None:
     for phase_offset in (0.5, 0.1):
-        trajectory, curves = dancing(DOG, phase_offset)
+        trajectory, curves = looping(DOG, phase_offset)
         timing = stance_timing(DOG, trajectory, curves, 0.55, at_froude(DOG, 1.0))
         assert timing is not None
         for left, right in ((0, 1), (2, 3)):
@@ -212,7 +205,7 @@ def test_a_body_falls_freely_where_no_foot_stands_and_is_carried_on_average(midd
 
 
 def test_feet_do_not_brush_over_the_ground_at_the_ends_of_a_clip_that_is_no_loop() -> None:
-    trajectory, curves = dancing(DOG)
+    trajectory, curves = looping(DOG)
     motion = lock_feet(DOG, trajectory, lambda each: each.motion(round(45 * curves.period), 30.0))
     assert motion.frame_count == round(45 * curves.period)
     assert skating_ratio(trace(DOG, motion).feet, motion.fps) == pytest.approx(0, abs=0.02)
@@ -220,7 +213,7 @@ def test_feet_do_not_brush_over_the_ground_at_the_ends_of_a_clip_that_is_no_loop
 
 @pytest.mark.parametrize("loops", [False, True])
 def test_skin_is_slowly_raised_out_of_the_ground(loops: bool) -> None:
-    trajectory, curves = dancing(DOG)
+    trajectory, curves = looping(DOG)
     motion = trajectory.motion(31, 30 * float(curves.frequency))
     motion.pose.root_position[:, 1] -= trace(DOG, motion).lowest.max() - 0.02
     raised = raise_above_ground(DOG, motion, loops=loops)

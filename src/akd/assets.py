@@ -1,6 +1,13 @@
-"""Characters in and animations out: one door for all file formats."""
+"""Characters in and animations out: one door for all file formats.
 
+To add a format, write ``akd/files/<format>.py`` with a function from a path to a ``FileRig`` and enter its suffix here.
+"""
+
+import hashlib
+import math
+from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -9,14 +16,21 @@ import torch
 from akd.character.build import build_rig
 from akd.character.clips import bone_matrices
 from akd.errors import AkdError
+from akd.files.reading import file_bytes
+from akd.files.writing import write_file
 from akd.motion import Motion, resample
 from akd.rig import FileRig, Rig
 from akd.skeleton import Pose
 
-RIGGED = {".glb", ".gltf", ".bvh", ".fbx", ".usd", ".usda", ".usdc", ".usdz", ".txt"}
-MESHES = {".obj", ".ply", ".stl", ".off"}
-SPLATS = {".spz", ".sog", ".splat", ".ksplat"}
-"""Splat formats whose reader says how to convert them."""
+READERS = {
+    ".glb": "gltf.read:read_gltf", ".gltf": "gltf.read:read_gltf", ".bvh": "bvh:read_bvh", ".fbx": "fbx:read_fbx",
+    ".usd": "usd:read_usd", ".usda": "usd:read_usd", ".usdc": "usd:read_usd", ".usdz": "usd:read_usd",
+    ".txt": "rignet:read_rignet", ".obj": "meshes:read_mesh", ".stl": "meshes:read_mesh", ".off": "meshes:read_mesh",
+    ".ply": "splat_surface:read_ply",
+}  # fmt: skip
+"""Which function of ``akd.files`` reads files with a suffix; imported when it is needed."""
+OTHER_SPLATS = {".spz", ".sog", ".splat", ".ksplat"}
+"""Formats of splats whose reader says how to convert them."""
 
 
 def read_file(path: Path) -> FileRig:
@@ -24,59 +38,47 @@ def read_file(path: Path) -> FileRig:
     if not path.is_file():
         raise AkdError(f"There is no file {path}.")
     suffix = path.suffix.lower()
-    if suffix in (".glb", ".gltf"):
-        from akd.files.gltf.read import read_gltf
-
-        return read_gltf(path)
-    if suffix == ".bvh":
-        from akd.files.bvh import read_bvh
-
-        return read_bvh(path)
-    if suffix == ".fbx":
-        from akd.files.fbx import read_fbx
-
-        return read_fbx(path)
-    if suffix.startswith(".usd"):
-        from akd.files.usd import read_usd
-
-        return read_usd(path)
-    if suffix == ".txt":
-        from akd.files.rignet import read_rignet
-
-        return read_rignet(path)
-    if suffix in SPLATS or (suffix == ".ply" and _holds_splats(path)):
-        return _splat_file(path)
-    if suffix in MESHES:
-        from akd.files.meshes import read_mesh
-
-        return read_mesh(path)
-    raise AkdError(
-        f"{path.name}: files ending in {suffix or 'nothing'} cannot be read; use {', '.join(sorted(RIGGED | MESHES))}."
-    )
+    return _reader(path.name, "splat_surface:read_splat_rig" if suffix in OTHER_SPLATS else READERS.get(suffix))(path)
 
 
-def _holds_splats(path: Path) -> bool:
-    """Does a PLY's header speak of splats, in the standard layout or a compressed one?"""
-    with path.open("rb") as file:
-        header = file.read(4096)
-    return b"f_dc_0" in header or b"packed_position" in header
+def _reader(name: str, entry: str | None) -> Callable[[Path], FileRig]:
+    if entry is None:
+        ending = Path(name).suffix.lower() or "nothing"
+        raise AkdError(f"{name}: files ending in {ending} cannot be read; use {', '.join(sorted(READERS))}.")
+    module, _, function = entry.partition(":")
+    return getattr(import_module(f"akd.files.{module}"), function)
 
 
-def _splat_file(path: Path) -> FileRig:
-    """A character that exists only as splats: a mesh is drawn around them, so that it can be rigged and weighted."""
-    from akd.files.splat_ply import read_splats
-    from akd.reconstruct.extract import mesh_from_splats
-
-    splats, notes = read_splats(path)
-    mesh = mesh_from_splats(splats)
-    drawn = f"{path.name} holds {splats.splat_count} splats and no mesh: a surface was drawn around them."
-    nothing = np.zeros(0, int), np.zeros((0, 4, 4)), mesh, np.zeros((mesh.vertex_count, 0))
-    return FileRig((), *nothing, path=path, notes=(*notes, drawn))
+def fingerprint(path: Path) -> str:
+    """A short word for the bytes of a file."""
+    return hashlib.sha256(file_bytes(path)).hexdigest()[:16]
 
 
-def load_rig(path: Path, *, forward: str | None = None, height: float | None = None) -> Rig:
-    """A rigged character from a file, on the stage. ``forward`` is an axis such as "+z" or "-x" of the file."""
-    return build_rig(read_file(path), forward=None if forward is None else axis_vector(forward), height=height)
+def load_rig(path: str | Path, *, forward: str | None = None, height: float | None = None) -> Rig:
+    """A rigged character from a file of any format that can be read, placed on the stage: limbs, facing and size are understood.
+
+    ``forward`` corrects where the character faces (an axis of the file such as "+z" or "-x"), ``height`` how tall it is [m].
+    A mesh without bones is refused: ``akd.auto_rig`` gives it a skeleton.
+    """
+    return rig_from(read_file(Path(path)), forward=forward, height=height)
+
+
+def rig_from(file: FileRig, *, forward: str | None = None, height: float | None = None) -> Rig:
+    """The rig in a file that was read already."""
+    check_height(height)
+    return build_rig(file, forward=None if forward is None else axis_vector(forward), height=height)
+
+
+def check_height(height: float | None) -> None:
+    """Refuse a height that no character has."""
+    if height is not None and not 0 < height < math.inf:
+        raise AkdError(f"A character is taller than 0 m, not {height:g}: choose another --height.")
+
+
+def check_fps(fps: float) -> None:
+    """Refuse a frame rate at which nothing can be sampled."""
+    if not 0.1 <= fps <= 1000:
+        raise AkdError(f"Clips have between 0.1 and 1000 frames per second, not {fps:g}: choose another --fps.")
 
 
 def axis_vector(axis: str) -> np.ndarray:
@@ -95,11 +97,17 @@ def in_place(motion: Motion) -> Motion:
     return replace(motion, pose=Pose(position - along * travel, motion.pose.root_rotation, motion.pose.angles))
 
 
-def write_new(path: Path, *, force: bool) -> None:
-    """Make sure that a file can be written here and that nothing is lost by it."""
+def check_output(path: Path, *, force: bool, source: Path | None = None) -> None:
+    """Make sure, before long work, that a file can be written here and that nothing is lost by it.
+
+    ``source`` is the user's own file: it is never overwritten, not even by force.
+    """
+    if source is not None and path.exists() and path.resolve() == source.resolve():
+        raise AkdError(f"{path} is the character's own file and is never overwritten: choose another name.")
+    if path.is_dir():
+        raise AkdError(f"{path} is a folder: name a file.")
     if path.exists() and not force:
         raise AkdError(f"{path} exists already: choose another name, or add --force to overwrite it.")
-    path.parent.mkdir(parents=True, exist_ok=True)
 
 
 def moves_own_file(rig: Rig) -> bool:
@@ -113,11 +121,10 @@ def save_animation(
     rig: Rig, motion: Motion, path: Path, *, name: str = "akd", fps: float = 30.0, travel: bool = True, force: bool = False
 ) -> None:
     """Write a character with a motion: the user's own file plus one clip, or a complete new file for rigs of ours."""
-    if rig.origin is not None and rig.origin.file.path is not None and path.resolve() == rig.origin.file.path.resolve():
-        raise AkdError(f"{path} is the character's own file and is never overwritten: choose another name.")
+    check_fps(fps)
+    check_output(path, force=force, source=rig.origin.file.path if rig.origin is not None else None)
     if path.suffix.lower() not in (".glb", ".bvh"):
         raise AkdError(f"An animation is written as .glb or .bvh, not {path.suffix or 'without an ending'}.")
-    write_new(path, force=force)
     motion = resample(motion if travel else in_place(motion), fps)
     if path.suffix.lower() == ".bvh":
         from akd.files.bvh import write_bvh
@@ -127,7 +134,7 @@ def save_animation(
     if rig.origin is not None and moves_own_file(rig):
         from akd.files.gltf.write import add_clip
 
-        path.write_bytes(add_clip(rig.origin.file, name, motion.times, bone_matrices(rig, motion)).data)
+        write_file(path, add_clip(rig.origin.file, name, motion.times, bone_matrices(rig, motion)).data)
     else:
         from akd.files.gltf.write_rig import write_rig
 

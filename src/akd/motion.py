@@ -105,6 +105,12 @@ def resample(motion: Motion, fps: float) -> Motion:
     return Motion(Pose(_curve(pose.root_position, at), rotation, _curve(pose.angles, at)), (count - 1) / motion.duration)
 
 
+def thinned(motion: Motion, count: int) -> Motion:
+    """At most ``count`` frames of a motion, evenly spread from its first to its last, for pictures of it."""
+    chosen = torch.linspace(0, motion.frame_count - 1, min(count, motion.frame_count)).round().long()
+    return Motion(motion.pose[chosen], motion.fps * len(chosen) / motion.frame_count)
+
+
 def crop(motion: Motion, start: float, end: float) -> Motion:
     """The frames from start to end [s], both included."""
     first, last = round(start * motion.fps), round(end * motion.fps)

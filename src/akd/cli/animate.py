@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from akd.cli.console import PLAIN, Facing, Height, console
+from akd.cli.console import PLAIN, Facing, Height, console, is_file
 from akd.errors import AkdError
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def animate(
     track: bool = False,
     expand: bool = True,
     recipe: Literal["default", "paper"] = "default",
+    estimator: str | None = None,
     iterations: int | None = None,
     draws: int | None = None,
     guidance: float | None = None,
@@ -38,9 +39,10 @@ def animate(
     forward: Facing = None,
     height: Height = None,
 ) -> None:
-    """Animate a character by a sentence: a video model judges films of it, and its joints learn to please.
+    """Animate a character by a sentence, with the knowledge of motion in a video diffusion model.
 
-    The character is a rigged file (used as it is), a mesh (rigged automatically), or made from the sentence. A folder is
+    The character is a rigged file (used as it is), a mesh (rigged automatically), or made from the sentence. Films of it are
+    rated by the video model, and its joint angles are optimised until the film shows what the sentence says. A folder is
     written: animated.glb (your own file plus a clip), preview.mp4, report.html, motion.npz, settings and log. Stop it with
     Ctrl-C at any time and go on with --resume.
 
@@ -56,21 +58,22 @@ def animate(
         loop: Make the ends of the clip meet.
         in_place: Write the clip without its travel over the ground.
         seed: Another seed, another motion.
-        n: So many motions, with seeds from --seed on, each in a folder of its own.
-        track: Put the motion on the ground by physics, too; both are kept.
-        expand: Say the prompt in the words the prior was trained on; --no-expand leaves it alone.
+        n: Number of motions, with seeds from --seed on, each in a folder of its own.
+        track: Also track the motion in a physics simulation; both are kept.
+        expand: Say the prompt in the words of the prior's training captions, where it has such; --no-expand leaves it alone.
         recipe: default is quick; paper is the published one and takes hours.
-        iterations: Instead of the recipe's.
-        draws: Noises per picture, instead of the recipe's.
-        guidance: How much the sentence counts, instead of the recipe's.
-        learning_rate: Instead of the recipe's.
-        plausible: How much the pose space counts, which knows plausible poses; 10000 is noticeable, none by default.
+        estimator: Gradient estimator instead of the recipe's: sds, csd, dds or vp_sds.
+        iterations: Number of iterations instead of the recipe's.
+        draws: Noise samples per film instead of the recipe's.
+        guidance: Classifier-free guidance instead of the recipe's: how much the sentence counts.
+        learning_rate: Learning rate instead of the recipe's.
+        plausible: Weight of the pose space, which knows plausible poses; 10000 is noticeable, none by default.
         out: The folder to write to; by default named after the sentence, under runs/.
         resume: Go on with this run's folder; all other settings are those it began with.
         force: Overwrite a run that exists.
     """
     from akd.cli.progress import RunProgress
-    from akd.pipeline.animate import begin_runs, difference, resume_runs
+    from akd.pipeline.runs import begin_runs, difference, resume_runs
 
     screen = console()
     try:
@@ -81,8 +84,8 @@ def animate(
                 runs = resume_runs(resume, progress)
         else:
             own = {
-                "iterations": iterations, "draws": draws, "guidance": guidance, "learning_rate": learning_rate,
-                "plausible": plausible,
+                "estimator": estimator, "iterations": iterations, "draws": draws, "guidance": guidance,
+                "learning_rate": learning_rate, "plausible": plausible,
             }  # fmt: skip
             job = _job(
                 words, prior=prior, seconds=seconds, loop=loop, in_place=in_place, seed=seed, track=track, expand=expand,
@@ -104,23 +107,25 @@ def animate(
 
 
 def _job(words: tuple[str, ...], **options: Any) -> "Job":
-    from akd.pipeline.job import Job, fingerprint
+    from akd.pipeline.job import Job
 
     if len(words) not in (1, 2):
         raise AkdError('Give a sentence, or a file and a sentence, as in: akd animate fox.glb "a fox walking".')
     *files, prompt = words
     if not files:
-        if Path(prompt).is_file():
+        if is_file(prompt):
             raise AkdError(f'Say what {prompt} should do, as in: akd animate {prompt} "a fox walking".')
         return Job(prompt, individual=options["seed"], **options)
     path = Path(files[0])
-    return Job(prompt, str(path.resolve()), fingerprint(path), **options)
+    if not is_file(files[0]):
+        raise AkdError(f"There is no file {path}.")
+    return Job(prompt, str(path.resolve()), **options)
 
 
-def _recipe(name: str, loop: bool, own: dict[str, float | None]) -> "Recipe":
+def _recipe(name: str, loop: bool, own: dict[str, Any]) -> "Recipe":
     from akd.distill.recipe import RECIPES
 
     changes: dict[str, Any] = {key: value for key, value in own.items() if value is not None}
     if loop:
-        changes["curves"] = "fourier"  # the only curves whose ends meet whatever is learned
+        changes["curves"] = "fourier"  # the only curves whose ends always meet
     return replace(RECIPES[name], **changes)

@@ -169,7 +169,7 @@ def rig(
         sheet: Also write a PNG of mesh, bones and weights.
         force: Overwrite outputs that exist.
     """
-    from akd.assets import write_new
+    from akd.assets import check_output
     from akd.files.gltf.write_rig import write_rig
     from akd.render.sheets import rig_sheet
     from akd.rigging.rig_file import rig_file
@@ -177,7 +177,7 @@ def rig(
 
     target = out or Path(f"{file.stem}-rigged.glb")
     for path in (target, *([sheet] if sheet else [])):
-        write_new(path, force=force)
+        check_output(path, force=force, source=file)
     made = rig_file(
         file, skeleton=skeleton, template=template, reweight=reweight, forward=forward, height=height,
         settings=PAPER if heat == "paper" else None,
@@ -208,32 +208,15 @@ def splat(
         seed: For the random views of paper mode.
         force: Overwrite the output if it exists.
     """
-    from akd.assets import read_file, write_new
+    from akd.assets import check_output, read_file
     from akd.files.splat_ply import write_splats
     from akd.reconstruct.skinned import mesh_splats
 
     target = out or Path(f"{file.stem}-splats.ply")
-    write_new(target, force=force)
+    check_output(target, force=force, source=file)
     splats = mesh_splats(read_file(file).mesh, mode=mode, count=count, seed=seed)
     write_splats(target, splats)
     console().print(f"Wrote {target}: {splats.splat_count} splats.")
-
-
-def demo(*, out: Path = Path("runs/demo")) -> None:
-    """Make a character from a sentence, let it walk, and say where the animation is.
-
-    Args:
-        out: The folder to write to; files of an earlier demo are replaced.
-    """
-    from akd.pipeline import creature as showing
-
-    screen = console()
-    shown = showing.make_creature("a brown dog", gait="walk", seed=0, cycles=2)
-    for path in showing.write_creature(
-        shown, out / "dog.glb", sheet=out / "dog.png", preview=out / "dog.mp4", force=True, watch=_drawing
-    ):
-        screen.print(f"Wrote {path}")
-    screen.print("Open the .glb in Blender, Godot, Unity or Unreal, or look at the .png.")
 
 
 def _rig_and_clips(text: str, forward: str | None, height: float | None) -> "tuple[Rig, list[str]]":

@@ -31,3 +31,11 @@ def watched(items: Iterable, count: int, what: str, *, quiet: bool = False) -> I
 
 def print_json(value: object) -> None:
     print(json.dumps(value, indent=2, default=str))
+
+
+def is_file(text: str) -> bool:
+    """Does a word of the command line name a file? A sentence may be longer than any file's name."""
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):
+        return False

@@ -56,12 +56,12 @@ class Result:
 
     def check(self) -> None:
         """Say before the work whether its result can be written."""
-        from akd.assets import write_new
+        from akd.assets import check_output
 
         if self.out.suffix not in (".npz", ".glb", ".bvh"):
             raise AkdError(f"Poses are written as .glb, .bvh or .npz, not {self.out.suffix or 'without an ending'!r}.")
         for path in (self.out, self.picture):
-            write_new(path, force=self.force)
+            check_output(path, force=self.force)
 
     def write(self, space: "PoseSpace", pose: "Pose", fps: float = 1.0, name: str = "poses") -> None:
         """Write the poses as a clip, and a contact sheet of some of them."""
@@ -220,13 +220,13 @@ class Invert:
     def run(self) -> None:
         import numpy as np
 
-        from akd.assets import write_new
+        from akd.assets import check_output
         from akd.files.motion_npz import read_motion
         from akd.posespace.representation import pose_to_vectors
 
         picture = self.noise.with_suffix(".png")
         for path in (self.noise, picture):
-            write_new(path, force=self.force)
+            check_output(path, force=self.force)
         space = self.who.space()
         noise = space.invert(pose_to_vectors(read_motion(self.poses, space.rig.skeleton).pose))
         np.savez_compressed(self.noise, noise=noise.numpy(), joints=np.array(space.rig.skeleton.names))

@@ -121,12 +121,12 @@ class Sample:
     """Overwrite an existing picture."""
 
     def run(self) -> None:
-        from akd.assets import write_new
+        from akd.assets import check_output
         from akd.files.video import write_picture
         from akd.prior.load import load_prior
         from akd.prior.sheet import PROMPTS, sample_sheet
 
-        write_new(self.out, force=self.force)
+        check_output(self.out, force=self.force)
         prompts = self.prompts or PROMPTS
         sentences = watched(prompts, len(prompts), "sampling")
         drawn = sample_sheet(load_prior(self.name), sentences, steps=self.steps, guidance=self.guidance, seed=self.seed)

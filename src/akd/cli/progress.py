@@ -7,7 +7,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TaskID, 
 from rich.progress import Progress as Bars
 
 from akd.cli.console import PLAIN
-from akd.distill.loop import Task
+from akd.distill.task import Task
 from akd.measure.evaluation import Evaluation, as_text
 from akd.pipeline.job import Job
 from akd.pipeline.progress import Progress
@@ -36,11 +36,14 @@ class RunProgress(Progress):
     def stage(self, what: str) -> None:
         self._show(what, None)
 
+    def notice(self, sentence: str) -> None:
+        self._say(sentence)
+
     def prepared(self, job: Job, task: Task, done: int) -> None:
         for note in task.rig.notes:
             self._say(note)
         if task.prompt != job.prompt:
-            self._say(f"The prior is told: {task.prompt} (--no-expand keeps your own words)")
+            self._say(f"The prior reads: {task.prompt} (--no-expand keeps your own words)")
         if done:
             self._say(f"Going on after iteration {done} of seed {job.seed}.")
         self.total, self.measured = job.recipe.iterations, ""
@@ -55,10 +58,10 @@ class RunProgress(Progress):
         if self.shown is not None:
             self.bar.update(self.shown, advance=1, note=f"{numbers['seconds']:.1f} s each  {self.measured}")
 
-    def pictures(self, frames: Iterable, count: int, what: str) -> Iterable:
+    def items(self, items: Iterable, count: int, what: str) -> Iterable:
         self._show(what, count)
-        for frame in frames:
-            yield frame
+        for item in items:
+            yield item
             if self.shown is not None:
                 self.bar.update(self.shown, advance=1)
 

@@ -61,7 +61,7 @@ def track(
     if folder.exists() and not force:
         raise AkdError(f"{folder} exists already: choose another name with --out, or add --force to write into it.")
     result = simulate(rig, motion, _settings(recipe, upright, substeps), from_file=from_file, progress=_tracking(as_json))
-    paths = write_result(rig, result, folder, name="tracked", film=film, force=force, watch=_filming(as_json))
+    paths = write_result(rig, result, folder, name="tracked", film=film, force=force, progress=_filming(as_json))
     if as_json:
         print_json(numbers(result))
         return

@@ -6,6 +6,7 @@ action_from_prompt("a fox leaping over a log")  →  "jump"
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -154,13 +155,30 @@ def negative(subject: str) -> str:
 
 def action_from_prompt(prompt: str) -> str | None:
     """The motion that a sentence asks for: the first that it names, the most exact where two begin together."""
+    found = find_action(prompt)
+    return found.action if found else None
+
+
+class FoundAction(NamedTuple):
+    """A motion that a sentence names, and the text around its words."""
+
+    action: str
+    before: str
+    after: str
+
+
+def find_action(prompt: str) -> FoundAction | None:
+    """The first motion that a sentence names, the most exact where two begin together."""
     text = " " + re.sub(r"[^a-z'\- ]+", " ", prompt.lower()) + " "
     found = [
         (match.start(), -len(match.group()), rank, action)
         for rank, (action, pattern) in enumerate(_PATTERNS.items())
         for match in pattern.finditer(text)
     ]
-    return min(found)[-1] if found else None
+    if not found:
+        return None
+    start, minus_length, _, action = min(found)
+    return FoundAction(action, text[:start].strip(), text[start - minus_length :].strip())
 
 
 def gerund(phrase: str) -> str:

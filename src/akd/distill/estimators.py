@@ -1,11 +1,14 @@
-"""Gradient estimators: which way the prior would change a clip's latents.
+"""Gradient estimators: in which direction the prior would change a film's latents.
 
-All have one form. The clip is noised, the prior says what it believes to be behind the noise, and the difference between
-the clip and that belief is the gradient on the latents. It never goes through the prior's network.
+All have one form and one signature. The latents z are noised, the prior predicts the clean latents behind the noise, and the
+difference between z and that prediction is the gradient. It never passes through the prior's network.
+
+To add one: write a function ``(prior, z, inputs) -> gradient`` and enter it into ``ESTIMATORS``; recipe, command line, tests
+and experiments read that table.
 """
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -15,23 +18,28 @@ from akd.prior.family import TextEmbedding
 from akd.prior.prior import VideoPrior
 from akd.prior.schedule import Denoised, Latents, add_noise, classifier_free_guidance
 
-Estimator = Literal["sds", "csd", "dds", "vp_sds"]
-
 
 class ScoreInputs(NamedTuple):
-    """What the prior is asked about a clip."""
+    """Noise, timesteps and conditioning of one score evaluation."""
 
     noise: Float[Tensor, "draw channel cell row column"]
     t: Float[Tensor, " draw"]
+    """Timestep of each draw, 0 (clean) to 1 (noise only)."""
     prompt: TextEmbedding
     negative_prompts: tuple[TextEmbedding, ...]
-    """What the clip is led away from, alike from each; the first is the subject at rest."""
+    """Averaged; the first describes the subject at rest."""
     guidance: float
     denoising_steps: int = 1
+    """Steps from z_t to the predicted clean latents: one step gives a mean over all films, several give one of them."""
+    rest: Callable[[], Latents] | None = None
+    """Latents of the character at rest from the same view, computed when an estimator asks for them."""
+
+
+Estimator = Callable[[VideoPrior, Latents, ScoreInputs], Latents]
 
 
 def draw_noise(shape: tuple[int, ...], draws: int, t: tuple[float, float], randomness: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Noise in opposite pairs, and times spread evenly over their range; both of a pair share their time."""
+    """Antithetic pairs of noise, and timesteps stratified over their range; both of a pair share their timestep."""
     pairs = -(-draws // 2)
     noise = torch.randn((pairs, *shape), generator=randomness)
     spread = (torch.arange(pairs) + torch.rand(pairs, generator=randomness)) / pairs
@@ -40,62 +48,65 @@ def draw_noise(shape: tuple[int, ...], draws: int, t: tuple[float, float], rando
 
 
 @torch.no_grad()
-def sds(prior: VideoPrior, z: Latents, ask: ScoreInputs) -> Latents:
-    """Score distillation: z − ẑ, ẑ the guided guess of the clean clip, made in one step or several."""
-    clean = z.expand_as(ask.noise)
-    t = ask.t.to(z.device)
-    z_t = add_noise(clean, ask.noise.to(z), prior.schedule.level(t))
-    for step in range(ask.denoising_steps):
-        guess = _guided(prior, z_t, t, ask)
-        t = ask.t.to(z.device) * (1 - (step + 1) / ask.denoising_steps)
-        z_t = add_noise(guess.x0, guess.noise, prior.schedule.level(t))
-    return (clean - guess.x0).mean(0, keepdim=True)
+def sds(prior: VideoPrior, z: Latents, inputs: ScoreInputs) -> Latents:
+    """Score distillation sampling: z minus the guided prediction of the clean latents."""
+    clean = z.expand_as(inputs.noise)
+    t = inputs.t.to(z.device)
+    z_t = add_noise(clean, inputs.noise.to(z), prior.schedule.level(t))
+    for step in range(inputs.denoising_steps):
+        denoised = _guided(prior, z_t, t, inputs)
+        t = inputs.t.to(z.device) * (1 - (step + 1) / inputs.denoising_steps)
+        z_t = add_noise(denoised.x0, denoised.noise, prior.schedule.level(t))
+    return (clean - denoised.x0).mean(0, keepdim=True)
 
 
 @torch.no_grad()
-def csd(prior: VideoPrior, z: Latents, ask: ScoreInputs) -> Latents:
-    """Classifier score distillation: only what the prompt sentence changes in the guess."""
-    prompt, negative_prompts = _guesses(prior, z, ask)
-    return ask.guidance * (negative_prompts - prompt)
+def csd(prior: VideoPrior, z: Latents, inputs: ScoreInputs) -> Latents:
+    """Classifier score distillation: only the difference that the prompt makes to the prediction."""
+    conditional, negative = _predictions(prior, z, inputs)
+    return inputs.guidance * (negative - conditional)
 
 
 @torch.no_grad()
-def variance_preserving_sds(prior: VideoPrior, z: Latents, ask: ScoreInputs) -> Latents:
-    """Score distillation that does not calm: what the prompt sentence changes, and the guess as lively as the clip itself.
+def variance_preserving_sds(prior: VideoPrior, z: Latents, inputs: ScoreInputs) -> Latents:
+    """Score distillation that does not damp the motion: the prediction is rescaled to the temporal variance of z.
 
-    Under strong noise the guess is a mean over all that may be, so it moves less than the clip, even a perfect one. Followed as
-    it is, it stills every motion, and guidance that outweighs this also outweighs what the guess knows about the motion's shape.
+    Under strong noise the prediction is a mean over all possible films, so it moves less than even a perfect film. Followed as
+    it is, it stills every motion, and a guidance strong enough to outweigh this drowns what the prediction knows of the motion.
     """
-    prompt, negative_prompts = _guesses(prior, z, ask)
-    still = prompt.mean(2, keepdim=True)
-    change, own = prompt - still, z - z.mean(2, keepdim=True)
-    belief = still + own.norm() / change.norm().clamp(min=1e-9) * change
-    return z - belief + (ask.guidance - 1) * (negative_prompts - prompt)
+    conditional, negative = _predictions(prior, z, inputs)
+    still = conditional.mean(2, keepdim=True)
+    change, own = conditional - still, z - z.mean(2, keepdim=True)
+    target = still + own.norm() / change.norm().clamp(min=1e-9) * change
+    return z - target + (inputs.guidance - 1) * (negative - conditional)
 
 
-def _guesses(prior: VideoPrior, z: Latents, ask: ScoreInputs) -> tuple[Latents, Latents]:
-    """The clean clip as the prompt and as the negative_prompts sentences have it, mean over the draws."""
-    t = ask.t.to(z.device)
-    z_t = add_noise(z.expand_as(ask.noise), ask.noise.to(z), prior.schedule.level(t))
-    prompt, *negative_prompts = (
-        prior.denoise(z_t, t, text).x0.mean(0, keepdim=True) for text in (ask.prompt, *ask.negative_prompts)
-    )
-    return prompt, torch.stack(negative_prompts).mean(0)
+def dds(prior: VideoPrior, z: Latents, inputs: ScoreInputs) -> Latents:
+    """Delta denoising score: the SDS gradient minus that of the character at rest under the same noise."""
+    if inputs.rest is None:
+        raise ValueError("delta denoising needs the latents of the character at rest")
+    at_rest = inputs._replace(prompt=inputs.negative_prompts[0], guidance=1.0)
+    return sds(prior, z, inputs) - sds(prior, inputs.rest(), at_rest)
 
 
-def _guided(prior: VideoPrior, z_t: Latents, t: Float[Tensor, " draw"], ask: ScoreInputs) -> Denoised:
-    """What the prior believes, led away from the mean of what it would believe of the negative_prompts sentences."""
-    prompt = prior.denoise(z_t, t, ask.prompt)
-    if ask.guidance == 1:
-        return prompt
-    others = [prior.denoise(z_t, t, text) for text in ask.negative_prompts]
-    clean, noise = (torch.stack(parts).mean(0) for parts in zip(*others, strict=True))
-    return Denoised(*(classifier_free_guidance(*parts, ask.guidance) for parts in ((prompt.x0, clean), (prompt.noise, noise))))
+def _predictions(prior: VideoPrior, z: Latents, inputs: ScoreInputs) -> tuple[Latents, Latents]:
+    """Clean latents predicted with the prompt and with the negative prompts, each a mean over the draws."""
+    t = inputs.t.to(z.device)
+    z_t = add_noise(z.expand_as(inputs.noise), inputs.noise.to(z), prior.schedule.level(t))
+    texts = (inputs.prompt, *inputs.negative_prompts)
+    conditional, *negative = (prior.denoise(z_t, t, text).x0.mean(0, keepdim=True) for text in texts)
+    return conditional, torch.stack(negative).mean(0)
 
 
-def dds(prior: VideoPrior, z: Latents, ask: ScoreInputs, still: Latents) -> Latents:
-    """Delta denoising: what is wrong with the clip but not with the same character at rest, under the same noise."""
-    return sds(prior, z, ask) - sds(prior, still, ask._replace(prompt=ask.negative_prompts[0], guidance=1.0))
+def _guided(prior: VideoPrior, z_t: Latents, t: Float[Tensor, " draw"], inputs: ScoreInputs) -> Denoised:
+    """The prediction, guided away from the mean of the predictions for the negative prompts."""
+    conditional = prior.denoise(z_t, t, inputs.prompt)
+    if inputs.guidance == 1:
+        return conditional
+    others = [prior.denoise(z_t, t, text) for text in inputs.negative_prompts]
+    negative = (torch.stack(parts).mean(0) for parts in zip(*others, strict=True))
+    guided = (classifier_free_guidance(ours, other, inputs.guidance) for ours, other in zip(conditional, negative, strict=True))
+    return Denoised(*guided)
 
 
-ESTIMATORS: dict[str, Callable[..., Latents]] = {"sds": sds, "csd": csd, "dds": dds, "vp_sds": variance_preserving_sds}
+ESTIMATORS: dict[str, Estimator] = {"sds": sds, "csd": csd, "dds": dds, "vp_sds": variance_preserving_sds}

@@ -1,10 +1,9 @@
-"""The loop: motion → film → latents → the prior's opinion → a better motion."""
+"""The distillation loop: trajectory → motion → film → latents → gradient of the prior → a better trajectory."""
 
 import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import torch
 from jaxtyping import Float
@@ -15,197 +14,209 @@ from akd.distill.candidate import Candidate
 from akd.distill.channel_scale import channel_count, neutral_pose
 from akd.distill.estimators import ESTIMATORS, ScoreInputs, draw_noise
 from akd.distill.foot_locking import choose_travel, choose_walk_or_run
-from akd.distill.gait_timing import GALLOPING_LEGS
-from akd.distill.losses import (
-    STANCE_HEIGHT,
-    GroundContacts,
-    foot_motion,
-    ground_depth,
-    lift,
-    slip,
-    smoothness,
-    update_height,
-    update_speed,
-)
+from akd.distill.losses import STANCE_HEIGHT, FootMotion, GroundContacts, foot_motion, ground_depth, lift, slip, smoothness
 from akd.distill.phases import choose_phases
 from akd.distill.recipe import PAPER_LATENTS, Recipe
 from akd.distill.soft_film import film_softly
 from akd.distill.task import Task, motion_error
 from akd.distill.trajectory import Curves, Fourier, Frames, Spline, Trajectory, is_antiphase
+from akd.gait.timing import GALLOPING_LEGS
 from akd.motion import Motion
+from akd.posespace.space import PoseSpace
 from akd.prior.prior import guided_denoising_error, text_log_ratio
+from akd.prior.schedule import Latents
 from akd.render.camera import View
 from akd.rig import GRAVITY, Rig
 from akd.skeleton import Pose, forward_kinematics
 
-if TYPE_CHECKING:
-    from akd.posespace.space import PoseSpace
-
 FOURIER_START = 0.05
-"""Size of the random coefficients that a loop starts from: large enough to grow from, too small to be a walk by itself."""
+"""Standard deviation of the coefficients that a loop starts from: enough to grow from, too little to be a walk by itself."""
 FREE_START = 0.01
-"""The same for motions that are no loops: larger ones would shake."""
+"""The same for clips that are no loops: larger ones would shake."""
 COMPARISON_VIEWS = 3
-"""From so many sides candidates are looked at before one is kept."""
+"""Views under which candidates are compared."""
 LOCKING_FPS = 30.0
-"""Frames per second at which feet are planted, at least, to ask for the pace."""
+"""Frames per second, at least, at which feet are locked to compare a walk with a run."""
 MOVING_AVERAGE = 0.1
-"""Share by which speed and height follow the feet in one iteration."""
+"""Share by which speed and height move towards what the feet imply, per step."""
+GROUNDED_SHARE = 0.4
+"""Share of the frames in which at least one foot is on the ground: less than in any gait but a gallop or a jump."""
 
 
 class Distillation:
-    """Motions on their way: what is optimised, and how. They differ in the phase_offset of the right side, until the prior has chosen."""
+    """The state of one distillation. Candidates differ in the phase offset of the right side until one is kept."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
         self.contacts = GroundContacts.of(task.rig)
-        self.space = pose_space(task)
-        self.candidates = [Candidate(initial_trajectory(task, phase_offset)) for phase_offset in candidate_offsets(task.rig, task.recipe)]
+        self.space = PoseSpace.build(task.rig) if task.recipe.plausible else None
+        self.candidates = [Candidate(initial_trajectory(task, offset)) for offset in candidate_offsets(task.rig, task.recipe)]
         self.iteration = 0
 
     @property
     def trajectory(self) -> Trajectory:
-        """The motion, as far as it is."""
+        """The trajectory as far as it is optimised."""
         return self.candidates[0].trajectory
 
     def step(self) -> dict[str, float]:
-        """One iteration: ask the prior once, and take a few steps towards what it believes; returns what was measured."""
+        """One iteration: one gradient of the prior and the steps towards it, for every candidate; returns its numbers."""
         recipe = self.task.recipe
         randomness = self._randomness()
-        film = self.task.prior.film
-        window, view = self._window(randomness), film.sample_views(1, randomness)[0]
-        question = self._question(recipe.noise_range(self.iteration), randomness)
-        measured = [self._follow(candidate, question, window, view) for candidate in self.candidates]
+        window, view = self._window(randomness), self.task.prior.film.sample_views(1, randomness)[0]
+        inputs = self._score_inputs(recipe.noise_range(self.iteration), view, randomness)
+        measured = [self._fit(candidate, inputs, window, view) for candidate in self.candidates]
         self.iteration += 1
         if len(self.candidates) > 1 and self.iteration >= recipe.decide_at * recipe.iterations:
-            self._decide(randomness)
-        if self.iteration in self._moments:
-            self._choose_phases(randomness)
+            self._keep_best_candidate(randomness)
+        if self.iteration in self._phase_iterations:
+            self._choose_structure(randomness)
         return measured[0]
 
     @property
-    def _moments(self) -> list[int]:
-        """Iterations after which the prior is asked outright."""
+    def _phase_iterations(self) -> list[int]:
+        """Iterations after which the order of the legs is chosen."""
         return [round(share * self.task.recipe.iterations) for share in self.task.recipe.phases_at]
 
     def _randomness(self) -> torch.Generator:
-        """All chance of an iteration comes from its number and the seed."""
+        """All randomness of an iteration comes from its number and the seed, so a resumed run needs no random state."""
         return torch.Generator().manual_seed(self.task.seed * 1_000_003 + self.iteration)
 
-    def _question(self, times: tuple[float, float], randomness: torch.Generator) -> ScoreInputs:
+    def _score_inputs(self, t: tuple[float, float], view: View, randomness: torch.Generator) -> ScoreInputs:
+        """Noise, timesteps and conditioning, the same for every candidate."""
         task, prior, recipe = self.task, self.task.prior, self.task.recipe
-        noise, t = draw_noise(prior.film_latents, recipe.draws, times, randomness)
-        others = tuple(map(prior.embed, task.negative_prompts))
-        return ScoreInputs(noise, t, prior.embed(task.prompt), others, recipe.guidance, recipe.denoising_steps)
+        noise, timesteps = draw_noise(prior.film_latents, recipe.draws, t, randomness)
+        negative = tuple(map(prior.embed, task.negative_prompts))
+        rest = partial(rest_latents, task, view)
+        return ScoreInputs(
+            noise, timesteps, prior.embed(task.prompt), negative, recipe.guidance, recipe.denoising_steps, rest
+        )
 
-    def _follow(self, candidate: Candidate, question: ScoreInputs, window: float, view: View) -> dict[str, float]:
-        """Ask, and go where the answer points."""
-        task, recipe, prior = self.task, self.task.recipe, self.task.prior
+    def _fit(self, candidate: Candidate, inputs: ScoreInputs, window: float, view: View) -> dict[str, float]:
+        """One gradient of the prior, and the steps of the optimiser towards the latents that it points to."""
+        task, recipe, prior, trajectory = self.task, self.task.recipe, self.task.prior, candidate.trajectory
         target = None
         for _ in range(recipe.fit_steps):
-            motion = candidate.trajectory.motion(prior.film.frames, task.fps, window)
+            motion = trajectory.motion(prior.film.frames, task.fps, window)
             video = film_softly(task.rig.skeleton, without_steady_path(motion), task.skinned, prior.film, view)
             z = prior.encode(video[None])
             if target is None:
-                gradient = ESTIMATORS[recipe.estimator](prior, z.detach(), question, *self._beside(view))
+                gradient = ESTIMATORS[recipe.estimator](prior, z.detach(), inputs)
                 target = z.detach() - gradient
-            terms = self._terms(candidate.trajectory, motion)
-            total = (z - target).square().sum() / 2 + z.numel() / PAPER_LATENTS * sum(terms.values())
+            losses, feet = self._losses(trajectory, motion)
+            total = (z - target).square().sum() / 2 + z.numel() / PAPER_LATENTS * sum(losses.values())
             candidate.descend(total, recipe, self.iteration)
-        return {"score": float(gradient.square().mean().sqrt()), **{name: float(term.detach()) for name, term in terms.items()}}
+            if feet is not None:
+                self._follow_feet(trajectory, feet)
+        return {"score": float(gradient.square().mean().sqrt()), **{name: float(loss.detach()) for name, loss in losses.items()}}
 
-    def _decide(self, randomness: torch.Generator) -> None:
-        """Keep the candidate that surprises the prior least."""
-        opinion = motion_error(self.task, guided_denoising_error, COMPARISON_VIEWS, randomness)
-        self.candidates = [min(self.candidates, key=lambda each: opinion(self.task.film_motion(each.trajectory)))]
-
-    def _choose_phases(self, randomness: torch.Generator) -> None:
-        """Let the prior say which legs go when, where there are rounds, and whether that is a walk or a run."""
-        task = self.task
-        if task.recipe.curves != "fourier":
-            return
-        opinion = motion_error(task, guided_denoising_error, 1, randomness)
-        for candidate in self.candidates:
-            choose_phases(candidate.trajectory, lambda trajectory: opinion(task.film_motion(trajectory)))
-            candidate.forget_direction()
-        if len(self.candidates) > 1 or not task.recipe.lock_feet:
-            return
-        clip = partial(task.film_motion, finer=math.ceil(LOCKING_FPS / task.fps))
-        if self.trajectory.antiphase:
-            choose_walk_or_run(task.rig, self.trajectory, clip, motion_error(task, text_log_ratio, COMPARISON_VIEWS, randomness))
-        if self.iteration == self._moments[-1]:
-            choose_travel(task.rig, self.trajectory, clip, motion_error(task, guided_denoising_error, COMPARISON_VIEWS, randomness))
-
-    def _window(self, randomness: torch.Generator) -> float:
-        """When the film begins [s]: a loop is one window, a longer clip is seen in windows that overlap."""
-        if isinstance(self.trajectory.curves, Fourier):
-            return 0.0
-        return max(self.task.seconds - self.task.film_seconds, 0.0) * float(torch.rand((), generator=randomness))
-
-    @torch.no_grad()
-    def _beside(self, view: View) -> tuple[Tensor, ...]:
-        """What an estimator compares with: for delta denoising, the character at rest, seen from the same side."""
-        task, settings = self.task, self.task.prior.film
-        if task.recipe.estimator != "dds":
-            return ()
-        rest = Trajectory(task.rig.skeleton, Frames(len(self.trajectory.scale), 1, task.fps, randomness=torch.Generator()), 0.0)
-        still = film_softly(task.rig.skeleton, rest.motion(settings.frames, task.fps), task.skinned, settings, view)
-        return (task.prior.encode(still[None]),)
-
-    def _terms(self, trajectory: Trajectory, motion: Motion) -> dict[str, Float[Tensor, ""]]:
-        recipe = self.task.recipe
-        posed = forward_kinematics(self.task.rig.skeleton, motion.pose)
-        terms = {
+    def _losses(self, trajectory: Trajectory, motion: Motion) -> tuple[dict[str, Float[Tensor, ""]], FootMotion | None]:
+        """The weighted losses besides the prior's, by name, and the motion of the feet if they count."""
+        recipe, rig = self.task.recipe, self.task.rig
+        posed = forward_kinematics(rig.skeleton, motion.pose)
+        losses = {
             "coefficient_penalty": recipe.coefficient_penalty * trajectory.coefficient_penalty(),
             "smooth": recipe.smooth * smoothness(motion.pose),
             "ground": recipe.ground * ground_depth(self.contacts, posed),
         }
         if self.space is not None:
-            terms["plausible"] = recipe.plausible * self.space.energy(motion.pose, self._randomness()).mean()
-        if recipe.contact and len(self.contacts.points):
-            feet = foot_motion(self.contacts, posed, motion.fps, float(trajectory.speed))
-            update_height(trajectory, feet, MOVING_AVERAGE)
-            if self.iteration >= recipe.contact_from * recipe.iterations:
-                terms["slip"] = recipe.contact * slip(feet) * self.task.rig.leg_metres / GRAVITY
-                terms["lift"] = recipe.contact * lift(feet) / STANCE_HEIGHT**2
-                update_speed(trajectory, feet, MOVING_AVERAGE)
-        return terms
+            losses["plausible"] = recipe.plausible * self.space.energy(motion.pose, self._randomness()).mean()
+        if not recipe.contact or not len(self.contacts.points):
+            return losses, None
+        feet = foot_motion(self.contacts, posed, motion.fps, float(trajectory.speed))
+        if self._feet_count:
+            losses["slip"] = recipe.contact * slip(feet) * rig.leg_metres / GRAVITY
+            losses["lift"] = recipe.contact * lift(feet) / STANCE_HEIGHT**2
+        return losses, feet
+
+    @property
+    def _feet_count(self) -> bool:
+        """Is the run far enough for slip and lift to count?"""
+        return self.iteration >= self.task.recipe.contact_from * self.task.recipe.iterations
+
+    def _follow_feet(self, trajectory: Trajectory, feet: FootMotion) -> None:
+        """Moving-average update of height and speed, which films hardly show, towards what the standing feet imply."""
+        update_height(trajectory, feet, MOVING_AVERAGE)
+        if self._feet_count:
+            update_speed(trajectory, feet, MOVING_AVERAGE)
+
+    def _keep_best_candidate(self, randomness: torch.Generator) -> None:
+        """Keep the candidate with the least error of the prior."""
+        error = motion_error(self.task, guided_denoising_error, COMPARISON_VIEWS, randomness)
+        self.candidates = [min(self.candidates, key=lambda each: error(self.task.film_motion(each.trajectory)))]
+
+    def _choose_structure(self, randomness: torch.Generator) -> None:
+        """Choose the order of the legs of loops, then walk or run, and at the last such iteration whether the body travels."""
+        task = self.task
+        if task.recipe.curves != "fourier":
+            return
+        error = motion_error(task, guided_denoising_error, 1, randomness)
+        for candidate in self.candidates:
+            choose_phases(candidate.trajectory, lambda trajectory: error(task.film_motion(trajectory)))
+            candidate.reset_momentum()
+        if len(self.candidates) > 1 or not task.recipe.lock_feet:
+            return
+        clip = partial(task.film_motion, finer=math.ceil(LOCKING_FPS / task.fps))
+        if self.trajectory.antiphase:
+            log_ratio = motion_error(task, text_log_ratio, COMPARISON_VIEWS, randomness)
+            choose_walk_or_run(task.rig, self.trajectory, clip, log_ratio)
+        if self.iteration == self._phase_iterations[-1]:
+            error = motion_error(task, guided_denoising_error, COMPARISON_VIEWS, randomness)
+            choose_travel(task.rig, self.trajectory, clip, error)
+
+    def _window(self, randomness: torch.Generator) -> float:
+        """Start of the film in the clip [s]: zero for loops, random for longer clips, so that windows overlap."""
+        if isinstance(self.trajectory.curves, Fourier):
+            return 0.0
+        return max(self.task.span - self.task.film_seconds, 0.0) * float(torch.rand((), generator=randomness))
 
 
-def pose_space(task: Task) -> "PoseSpace | None":
-    """What knows which poses are plausible, if the recipe asks for it."""
-    if not task.recipe.plausible:
-        return None
-    from akd.posespace.space import PoseSpace
+@torch.no_grad()
+def rest_latents(task: Task, view: View) -> Latents:
+    """Latents of a film of the character at rest."""
+    settings = task.prior.film
+    curves = Frames(channel_count(task.rig.skeleton), 1, task.fps, randomness=torch.Generator())
+    motion = Trajectory(task.rig.skeleton, curves, 0.0).motion(settings.frames, task.fps)
+    return task.prior.encode(film_softly(task.rig.skeleton, motion, task.skinned, settings, view)[None])
 
-    return PoseSpace.build(task.rig)
+
+@torch.no_grad()
+def update_height(trajectory: Trajectory, feet: FootMotion, share: float) -> None:
+    """Move the height towards the one at which a foot is on the ground for the usual share of the time."""
+    trajectory.height -= share * feet.height.amin(-1).quantile(GROUNDED_SHARE)
+
+
+@torch.no_grad()
+def update_speed(trajectory: Trajectory, feet: FootMotion, share: float) -> None:
+    """Move the speed towards the one at which standing feet stand still."""
+    along = feet.velocity[..., 0]
+    trajectory.speed -= share * (feet.stance * along).sum() / feet.stance.sum().clamp(min=1.0)
 
 
 def candidate_offsets(rig: Rig, recipe: Recipe) -> tuple[float, ...]:
-    """By how much of a round the right side may follow the left, for this body."""
-    phase_offsets, mirror = recipe.phase_offsets, rig.skeleton.mirror.tolist()
+    """Phase offsets between the sides for which a candidate is begun on this body."""
+    offsets, mirror = recipe.phase_offsets, rig.skeleton.mirror.tolist()
     if recipe.curves != "fourier" or mirror == list(range(len(mirror))):
-        return phase_offsets[:1]
-    return tuple(filter(is_antiphase, phase_offsets)) or phase_offsets if len(rig.legs) > GALLOPING_LEGS else phase_offsets
+        return offsets[:1]
+    return tuple(filter(is_antiphase, offsets)) or offsets if len(rig.legs) > GALLOPING_LEGS else offsets
 
 
 def initial_trajectory(task: Task, phase_offset: float) -> Trajectory:
-    """A body at neutral, constant speed, a little noise: nothing here knows the sentence."""
+    """The neutral pose at constant speed, with a little noise: nothing here depends on the prompt."""
     recipe, randomness = task.recipe, torch.Generator().manual_seed(task.seed)
     channels = channel_count(task.rig.skeleton)
     curves: Curves
     if recipe.curves == "fourier":
         curves = Fourier(channels, task.start_frequency, task.film_seconds / 2, spread=FOURIER_START, randomness=randomness)
     elif recipe.curves == "spline":
-        curves = Spline(channels, task.seconds, knots_per_second=task.fps / 2, spread=FREE_START, randomness=randomness)
+        curves = Spline(channels, task.span, knots_per_second=task.fps / 2, spread=FREE_START, randomness=randomness)
     else:
-        curves = Frames(channels, round(task.seconds * task.fps) + 1, task.fps, spread=FREE_START, randomness=randomness)
+        curves = Frames(channels, round(task.span * task.fps) + 1, task.fps, spread=FREE_START, randomness=randomness)
     anatomy = (hinges_of(task.rig), neutral_pose(task.rig)) if recipe.anatomy else ()
     return Trajectory(task.rig.skeleton, curves, task.start_speed, phase_offset, *anatomy)
 
 
 def without_steady_path(motion: Motion) -> Motion:
-    """The motion as far as pictures tell it: the camera follows what is steady in the root's path, so that has no gradient."""
+    """The motion without a gradient on the steady part of the root's path, which the camera follows and films do not show."""
     position = motion.pose.root_position
     time = torch.linspace(-1, 1, len(position), dtype=position.dtype)[:, None]
     steady = position.mean(0) + time * (time * position).sum(0) / time.square().sum()
@@ -214,7 +225,7 @@ def without_steady_path(motion: Motion) -> Motion:
 
 
 def distill(task: Task, watch: Callable[[Distillation, dict[str, float]], None] = lambda run, numbers: None) -> Trajectory:
-    """Distil from beginning to end."""
+    """Distil from beginning to end in memory; ``watch`` is called after every iteration."""
     run = Distillation(task)
     while run.iteration < task.recipe.iterations:
         watch(run, run.step())

@@ -1,74 +1,98 @@
-"""Recipes: every choice that distillation leaves open."""
+"""Recipes: every choice that distillation leaves open, as one value."""
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, fields
+from typing import Any, Literal
 
-from akd.distill.estimators import Estimator
+from akd.distill.estimators import ESTIMATORS
 from akd.distill.trajectory import CurveKind
 from akd.errors import AkdError
 
 RecipeName = Literal["default", "paper"]
 PAPER_LATENTS = 1_123_200
-"""Numbers in the latents of the film that the paper's weights belong to."""
+"""Size of the latents of the paper's film, to which the weights of the losses belong."""
+RENAMED = {
+    "lags": "phase_offsets", "look_ahead": "denoising_steps", "steps_each": "fit_steps", "trial": "decide_at",
+    "footing": "contact", "footing_from": "contact_from", "plant": "lock_feet", "restraint": "coefficient_penalty",
+    "strides_per_film": "cycles_per_film", "t_settled": "t_annealed",
+}  # fmt: skip
+"""Entries of runs that version 0.1 began, and what they are called now."""
+RENAMED_ESTIMATORS = {"lively": "vp_sds"}
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a motion is distilled. The weights of the terms stand beside a sum over latents of the paper's film."""
+    """How a motion is distilled. Weights of losses are relative to a sum over the latents of the paper's film."""
 
     iterations: int = 90
     curves: CurveKind = "fourier"
-    estimator: Estimator = "vp_sds"
+    estimator: str = "vp_sds"
+    """One of ``ESTIMATORS``."""
     draws: int = 8
-    """Noises per picture: the prior's network costs less than film and encoder."""
+    """Noise samples per film: the embedded prior's network costs less than film and encoder."""
     denoising_steps: int = 1
-    """Steps in which noise is removed before the prior is believed: one blurs all that may be, several choose."""
+    """Denoising steps per score: one predicts the mean of all films, several predict one of them."""
     fit_steps: int = 1
-    """Steps of the motion towards what the prior believes, before it is asked again."""
+    """Steps of the optimiser towards one prediction before the next is made."""
     guidance: float = 3.5
+    """Classifier-free guidance."""
     learning_rate: float = 0.03
     t_start: tuple[float, float] = (0.8, 0.9)
-    """Range of noise at the first iteration …"""
+    """Range of timesteps at the first iteration …"""
     t_end: tuple[float, float] = (0.6, 0.7)
-    """… and at ``t_annealed`` of the iterations and from then on; in between it moves steadily."""
+    """… and from the share ``t_annealed`` of the iterations on; linear in between."""
     t_annealed: float = 1.0
     phase_offsets: tuple[float, ...] = (0.0, 0.5)
-    """By how much of a round the right side may follow the left: a motion is begun with each …"""
+    """One candidate is begun for each of these phase offsets between the sides …"""
     decide_at: float = 0.25
-    """… and after this share of the iterations the prior chooses."""
+    """… and after this share of the iterations the one with the least error is kept."""
     phases_at: tuple[float, ...] = (0.15, 0.4, 0.7)
-    """Shares of the iterations after which the prior is asked which legs go when (see ``phases``)."""
+    """Shares of the iterations after which the order of the legs is chosen (see ``phases``)."""
     anatomy: bool = True
-    """Knees and elbows bend one way (see ``hinges``), and arms of people hang until they are told otherwise (see ``reach``)."""
+    """Knees and elbows bend one way (see ``hinges``), and arms of people start hanging (see ``channel_scale.neutral_pose``)."""
     smooth: float = 2e5
     """Weight of the second differences of Θ."""
     ground: float = 1e7
     """Weight of the depth of the bones' cuboids in the ground."""
     contact: float = 1e5
-    """Weight of the slip and lift of feet that stand (see ``objective.steps``); with 0, speed and height stay, too."""
+    """Weight of slip and lift of standing feet (see ``losses``); with 0, speed and height are not updated either."""
     contact_from: float = 0.3
-    """Share of the iterations after which feet count: before, a body that glides over the ground asks for legs that move."""
+    """Share of the iterations after which slip and lift count: before, gliding feet leave the legs free to find their swing."""
     lock_feet: bool = True
-    """Hold standing feet in place when all iterations are over."""
+    """Lock standing feet in place in the finished clip."""
     coefficient_penalty: float = 100.0
-    """Weight of the distance from neutral: what the prior does not ask for stays still."""
+    """Weight of the squared coefficients: what the prior does not ask for stays still."""
     plausible: float = 0.0
-    """Weight of the pose space's energy, averaged over frames: how strange each pose is for a body like this. 0 leaves it out."""
+    """Weight of the pose space's energy, averaged over frames; 0 leaves it out."""
     cycles_per_film: float = 1.4
-    """Stride frequency at the start, in rounds per film, the same for every sentence."""
+    """Cycle frequency at the start, the same for every prompt."""
     speed: float = 0.5
-    """Speed at the start, the same for every sentence [√(g ℓ)]: at 1 a walk cannot be faster."""
+    """Forward speed at the start, the same for every prompt [√(g ℓ)]; a walk cannot be faster than 1."""
 
     def __post_init__(self) -> None:
         if self.iterations < 1 or self.draws < 1:
             raise AkdError(f"A recipe needs iterations and draws of noise, not {self.iterations} and {self.draws}.")
+        if self.estimator not in ESTIMATORS:
+            raise AkdError(f"There is no estimator {self.estimator!r}; choose one of {', '.join(ESTIMATORS)}.")
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "Recipe":
+        """A recipe from a run's ``config.json``; names of version 0.1 are understood, unknown ones refused."""
+        named: dict[str, Any] = {
+            RENAMED.get(name, name): tuple(value) if isinstance(value, list) else value for name, value in values.items()
+        }
+        estimator = named.get("estimator", cls.estimator)
+        named["estimator"] = RENAMED_ESTIMATORS.get(estimator, estimator)
+        unknown = sorted(set(named) - {entry.name for entry in fields(cls)})
+        if unknown:
+            raise AkdError(f"The run was begun by another version of akd (it says {unknown[0]!r}): begin it anew.")
+        return cls(**named)
 
     def rate(self, iteration: int) -> float:
-        """The learning rate at an iteration: it falls to zero, slowly at first."""
+        """The learning rate at an iteration: it falls to zero like a square root."""
         return self.learning_rate * (1 - iteration / self.iterations) ** 0.5
 
     def noise_range(self, iteration: int) -> tuple[float, float]:
-        """Between which times noise is drawn at an iteration."""
+        """The range of timesteps at an iteration."""
         share = min(iteration / max(self.t_annealed * self.iterations - 1, 1), 1.0)
         low, high = ((1 - share) * a + share * b for a, b in zip(self.t_start, self.t_end, strict=True))
         return low, high

@@ -1,4 +1,4 @@
-"""What is to be distilled, and what the prior says of motions when it is asked outright."""
+"""What is to be distilled: character, prior, sentences, recipe, and the clip that is wanted in the end."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,71 +8,94 @@ from torch import Tensor
 
 from akd.distill.estimators import draw_noise
 from akd.distill.recipe import Recipe
-from akd.distill.trajectory import Trajectory
+from akd.distill.trajectory import Fourier, Frames, Trajectory
 from akd.motion import Motion, resample
 from akd.prior.prior import VideoPrior
 from akd.render.film import film
 from akd.rig import GRAVITY, Rig
 from akd.splats import SkinnedSplats
 
+CLIP_FPS = 30.0
+"""Frames per second of finished clips, whatever rate the prior's films have."""
 COMPARISON_NOISE = (0.45, 0.85)
-"""Range of noise at which the prior tells orders of legs apart."""
+"""Range of timesteps at which errors tell the orders of legs apart."""
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is to be distilled."""
+    """Everything that one distillation needs."""
 
     rig: Rig
     skinned: SkinnedSplats
     prior: VideoPrior
     prompt: str
+    """As the prior reads it."""
     negative_prompts: tuple[str, ...]
-    """Sentences to be led away from; the first says that the character rests."""
+    """The first describes the character at rest."""
     recipe: Recipe
     seconds: float
-    """Length of the clip."""
+    """Length of the finished clip."""
     seed: int = 0
+    loop: bool = False
+    """The finished clip is a whole number of cycles."""
 
     @property
     def fps(self) -> float:
-        """The rate at which the prior watches a body of this size."""
+        """Frames per second of the prior's film for a body of this size."""
         return self.prior.film.rate(self.rig.leg_metres)
 
     @property
     def film_seconds(self) -> float:
-        """How long the prior watches."""
+        """Length of the prior's film."""
         return (self.prior.film.frames - 1) / self.fps
 
     @property
+    def span(self) -> float:
+        """Seconds that are optimised: a clip shorter than the film is optimised as long as the film, and cut."""
+        return max(self.seconds, self.film_seconds)
+
+    @property
     def start_frequency(self) -> float:
-        """Strides per second at the start."""
+        """Cycles per second at the start."""
         return self.recipe.cycles_per_film / self.film_seconds
 
     @property
     def start_speed(self) -> float:
-        """Forward at the start [ℓ/s]."""
+        """Forward speed at the start [ℓ/s]."""
         return self.recipe.speed * (GRAVITY / self.rig.leg_metres) ** 0.5
 
     def film_motion(self, trajectory: Trajectory, finer: int = 1) -> Motion:
-        """The part of a trajectory that fills a film, at a multiple of its rate."""
+        """The part of a trajectory that fills a film, at a multiple of its frame rate."""
         return trajectory.motion(finer * (self.prior.film.frames - 1) + 1, finer * self.fps)
+
+    @torch.no_grad()
+    def clip(self, trajectory: Trajectory) -> Motion:
+        """The clip as it was optimised, at the rate of finished clips."""
+        curves = trajectory.curves
+        if self.loop and isinstance(curves, Fourier):
+            seconds = max(round(self.seconds / curves.period), 1) * curves.period
+            count = max(round(seconds * CLIP_FPS), 4)
+            return trajectory.motion(count + 1, count / seconds)
+        if isinstance(curves, Frames):
+            # Linear interpolation between frames would show as corners at a higher rate.
+            return resample(trajectory.motion(round(self.seconds * self.fps) + 1, self.fps), CLIP_FPS)
+        return trajectory.motion(round(self.seconds * CLIP_FPS) + 1, CLIP_FPS)
 
 
 def motion_error(
-    task: Task, kind: Callable[..., Tensor], views: int, randomness: torch.Generator
+    task: Task, error: Callable[..., Tensor], views: int, randomness: torch.Generator
 ) -> Callable[[Motion], float]:
-    """How the prior finds motions, under the same noise and from the same sides for all that are compared."""
+    """A function from motions to the prior's error on their films, with the same noise and views for every motion."""
     prior = task.prior
-    sides = prior.film.sample_views(views, randomness)
-    questions = [draw_noise(prior.film_latents, task.recipe.draws, COMPARISON_NOISE, randomness) for _ in sides]
+    cameras = prior.film.sample_views(views, randomness)
+    draws = [draw_noise(prior.film_latents, task.recipe.draws, COMPARISON_NOISE, randomness) for _ in cameras]
 
     @torch.no_grad()
-    def opinion(motion: Motion) -> float:
+    def mean_error(motion: Motion) -> float:
         total = 0.0
-        for view, (noise, t) in zip(sides, questions, strict=True):
+        for view, (noise, t) in zip(cameras, draws, strict=True):
             video = film(task.rig.skeleton, resample(motion, task.fps), task.skinned, prior.film, view)
-            total += float(kind(prior, prior.encode(video[None]), noise, t, task.prompt)) / views
+            total += float(error(prior, prior.encode(video[None]), noise, t, task.prompt)) / views
         return total
 
-    return opinion
+    return mean_error

@@ -1,10 +1,9 @@
-"""Curves over time with few unknowns: every channel is one row of numbers times the same basis.
+"""The unknown of distillation: root and joint angles as curves over time, differentiable in their coefficients.
 
-    values(time) = basis(time) @ coefficients
+    values(time) = basis(time) @ coefficients                       one column of coefficients per channel
+    pose(time)   = neutral pose + channel scale * values(time)      six channels of the root, three of every other joint
 
-Free frames, cubic splines and Fourier series differ in their basis only.
-
-The unknown motion: curves for the root and for every joint's angles, and a speed.
+Free frames, cubic B-splines and Fourier series differ in their basis only.
 """
 
 import copy
@@ -23,24 +22,29 @@ from akd.skeleton import Pose, Skeleton, mirror_maps
 
 Times = Float[Tensor, " time"]
 Basis = Float[Tensor, "time coefficient"]
-MEAN_SCALE = 0.3
-"""How much a coefficient of a loop's mean counts beside one of its waves: bodies swing about rest."""
-HARMONIC_DECAY = 2
-"""Waves of higher order are smaller by this power of it: what goes twice a round is alike on both sides that take turns."""
-LOG_FREQUENCY_SCALE = 0.3
-"""How much one unit changes the logarithm of a loop's frequency: legs are pendulums, and slowing down is the lazy way to calm."""
 CurveKind = Literal["fourier", "spline", "frames"]
+MEAN_SCALE = 0.3
+"""Scale of a Fourier series' constant term beside its harmonics: joints swing about the neutral pose."""
+HARMONIC_DECAY = 2
+"""Harmonic n is scaled by n to the power of minus this. Even harmonics are equal on both sides of an antiphase gait, and fine
+wiggles should be made of small coefficients, so that a step of the optimiser does not shake the body."""
+LOG_FREQUENCY_SCALE = 0.3
+"""Change of the log frequency per unit of its parameter. Small, because lowering the frequency lowers every loss a little."""
+ANTIPHASE_ABOVE = 0.25
+"""Phase offsets between the sides above this share of a cycle count as antiphase."""
+RIGHT_SIDE_SHARE = 0.15
+"""Weight of the right side's own coefficients beside the mirrored curves of the left side."""
 
 
 class Curves(nn.Module):
-    """Channels over time, all zero at first but for a little noise that breaks the symmetry between left and right."""
+    """Channels over time. They start near zero: a little noise breaks the symmetry between left and right."""
 
     def __init__(self, count: int, channels: int, spread: float, randomness: torch.Generator) -> None:
         super().__init__()
         self.coefficients = nn.Parameter(spread * torch.randn(count, channels, generator=randomness))
 
     def basis(self, times: Times) -> Basis:
-        """How much each coefficient counts at each time [s]."""
+        """Weight of each coefficient at each time [s]."""
         raise NotImplementedError
 
     def forward(self, times: Times) -> Float[Tensor, "time channel"]:
@@ -48,7 +52,7 @@ class Curves(nn.Module):
 
 
 class Fourier(Curves):
-    """A mean and a few harmonics of one free frequency: an exact loop, whatever its coefficients."""
+    """A constant and a few harmonics of one free frequency: an exact loop for any coefficients."""
 
     def __init__(
         self, channels: int, frequency: float, middle: float, *, harmonics: int = 3, spread: float = 0.0,
@@ -58,30 +62,29 @@ class Fourier(Curves):
         self.log_frequency = nn.Parameter(torch.tensor(0.0))
         self.start_frequency = frequency
         self.middle = middle
-        """When the phase is zero [s]. In the middle of what is seen, so that another frequency changes the ends alike."""
+        """Time of phase zero [s]: the middle of the film, so that a change of frequency changes both ends alike."""
         with torch.no_grad():
             self.coefficients[0] = 0.0
 
     @property
     def frequency(self) -> Float[Tensor, ""]:
-        """Rounds per second."""
+        """Cycles per second."""
         return self.start_frequency * (LOG_FREQUENCY_SCALE * self.log_frequency).exp()
 
     @property
     def period(self) -> float:
-        """Seconds of one round."""
+        """Seconds per cycle."""
         return 1 / self.frequency.item()
 
     def basis(self, times: Times) -> Basis:
         phase = 2 * torch.pi * self.frequency * (times - self.middle)
         orders = range(1, (self.coefficients.shape[0] + 1) // 2)
-        # Fine wiggles are made of small coefficients: a step of the optimiser should not shake the body.
         waves = [wave(order * phase) / order**HARMONIC_DECAY for order in orders for wave in (torch.cos, torch.sin)]
         return torch.stack((torch.full_like(times, MEAN_SCALE), *waves), -1)
 
 
 class Spline(Curves):
-    """Uniform cubic B-splines: smooth up to the curvature."""
+    """Uniform cubic B-splines."""
 
     def __init__(
         self, channels: int, duration: float, *, knots_per_second: float, spread: float = 0.0, randomness: torch.Generator
@@ -98,11 +101,9 @@ class Spline(Curves):
 
 
 class Frames(Curves):
-    """A value for every frame, and straight lines between: the paper's own choice."""
+    """One free value per frame, linear in between: what the paper optimises."""
 
-    def __init__(
-        self, channels: int, frames: int, fps: float, *, spread: float = 0.0, randomness: torch.Generator
-    ) -> None:
+    def __init__(self, channels: int, frames: int, fps: float, *, spread: float = 0.0, randomness: torch.Generator) -> None:
         super().__init__(frames, channels, spread, randomness)
         self.fps = fps
 
@@ -111,25 +112,19 @@ class Frames(Curves):
         return (1 - (at[:, None] - torch.arange(self.coefficients.shape[0])).abs()).clamp(min=0).to(times.dtype)
 
 
-ANTIPHASE_ABOVE = 0.25
-"""Sides that follow each other by more than this share of a round take turns."""
-RIGHT_SIDE_SHARE = 0.15
-"""How much of its own the right side does."""
-
-
 class Trajectory(nn.Module):
-    """A motion that can be optimised: a pose at any time, differentiable in curves and speed."""
+    """A motion under optimisation: the pose at any time, differentiable in the coefficients of its curves."""
 
     speed: Tensor
-    """Forward [ℓ/s]. The camera goes along, so no picture shows it: it is what the standing feet say."""
+    """Forward [ℓ/s]. The camera follows the body, so the film does not show it: standing feet determine it."""
     height: Tensor
-    """How far the root is raised [ℓ], so that feet are on the ground."""
+    """Offset of the root's height [ℓ] that puts the feet on the ground; the film hardly shows it either."""
     phase_offset: Tensor
-    """By how much of a round a loop's right side follows its left: animals hop or take turns, but both sides do the same."""
+    """Share of a cycle by which the right side follows the left one in a loop: 0 in phase, 0.5 antiphase."""
     leg_gain: Tensor
-    """1 while legs move, 0 for a body that stays where it is (see ``planting.choose_to_stay``)."""
+    """Factor on all leg channels: 1, or 0 for a body that stays in place (see ``foot_locking.choose_travel``)."""
     run_log_odds: Tensor
-    """Towards a run rather than a walk, as far as the prior was asked: the natural logarithm of a factor on the Froude number."""
+    """Added to the logarithm of the Froude number when walk or run is decided (see ``foot_locking.choose_walk_or_run``)."""
 
     def __init__(
         self, skeleton: Skeleton, curves: Curves, speed: float, phase_offset: float = 0.5, hinges: Hinges | None = None,
@@ -151,10 +146,10 @@ class Trajectory(nn.Module):
         self.scale = torch.as_tensor(channel_scale(skeleton, self.neutral), dtype=torch.float32)
 
     def pose(self, times: Times) -> Pose:
-        """Where everything is at these times [s]."""
+        """The pose at these times [s]."""
         values = self.scale * self.curves(times)
         if isinstance(self.curves, Fourier):
-            values = self._two_sided(values, times, self.curves)
+            values = self._mirrored(values, times, self.curves)
         values = torch.where(self.is_leg, self.leg_gain, 1.0) * values
         carried = torch.stack((self.speed * times, self.height.expand_as(times), torch.zeros_like(times)), -1)
         angles = values[:, 6:].unflatten(1, (-1, 3))
@@ -163,69 +158,69 @@ class Trajectory(nn.Module):
             angles = self.hinges.limited(angles)
         return Pose(self.rest + carried + values[:, :3], rotation_vector_to_quaternion(values[:, 3:6]), angles)
 
-    def _two_sided(self, values: Float[Tensor, "time channel"], times: Times, curves: Fourier) -> Float[Tensor, "time channel"]:
-        """What the right side does: what the left did ``phase_offset`` of a round before, mirrored, and a little of its own."""
+    def _mirrored(self, values: Float[Tensor, "time channel"], times: Times, curves: Fourier) -> Float[Tensor, "time channel"]:
+        """Right-side channels: the mirrored left side ``phase_offset`` cycles earlier, plus a share of their own curves."""
         left, right, sign = self.pairs
-        before = self.scale * curves(times - self.phase_offset / curves.frequency)
+        earlier = self.scale * curves(times - self.phase_offset / curves.frequency)
         values = values.clone()
-        values[:, right] = sign * before[:, left] + RIGHT_SIDE_SHARE * values[:, right]
+        values[:, right] = sign * earlier[:, left] + RIGHT_SIDE_SHARE * values[:, right]
         return values
 
     @property
     def antiphase(self) -> bool:
-        """Do left and right take turns, rather than go together?"""
+        """Do left and right alternate, rather than move in phase?"""
         return is_antiphase(float(self.phase_offset))
 
     def motion(self, frames: int, fps: float, start: float = 0.0) -> Motion:
-        """So many frames from a time on [s]."""
+        """``frames`` frames from ``start`` [s] on."""
         return Motion(self.pose(start + torch.arange(frames) / fps), fps)
 
     @torch.no_grad()
-    def calmer(self, share: float) -> "Trajectory":
-        """The same motion with a share of its swing and speed."""
+    def with_amplitude(self, share: float) -> "Trajectory":
+        """A copy with this share of the amplitude about its mean pose, and of the speed."""
         trajectory = copy.deepcopy(self)
         own = self.curves.coefficients
-        # A loop's first row is its mean; elsewhere coefficients are values, and their mean is the motion's.
+        # The first row of a Fourier series is its mean; other coefficients are values, and their mean is the motion's.
         mean = torch.cat((own[:1], 0 * own[1:])) if isinstance(self.curves, Fourier) else own.mean(0, keepdim=True)
         trajectory.curves.coefficients.copy_(mean + share * (own - mean))
         trajectory.speed *= share
         return trajectory
 
     @torch.no_grad()
-    def at_speed(self, speed: float) -> "Trajectory":
-        """The same poses on a body of another speed."""
+    def with_speed(self, speed: float) -> "Trajectory":
+        """A copy with the same poses and another forward speed [ℓ/s]."""
         trajectory = copy.deepcopy(self)
         trajectory.speed.fill_(speed)
         return trajectory
 
     @torch.no_grad()
-    def stay(self) -> "Trajectory":
-        """From now on, stay in place and keep the legs still; returns itself."""
-        self.leg_gain.zero_()
-        self.speed.zero_()
-        return self
-
-    @torch.no_grad()
-    def quicker(self, factor: float) -> "Trajectory":
-        """The same loop in less time."""
+    def with_tempo(self, factor: float) -> "Trajectory":
+        """A copy of a loop with frequency and speed multiplied by ``factor``."""
         trajectory = copy.deepcopy(self)
         assert isinstance(trajectory.curves, Fourier)
         trajectory.curves.start_frequency *= factor
         trajectory.speed *= factor
         return trajectory
 
+    @torch.no_grad()
+    def stay(self) -> "Trajectory":
+        """Stay in place with still legs from now on; changes and returns this trajectory."""
+        self.leg_gain.zero_()
+        self.speed.zero_()
+        return self
+
     def coefficient_penalty(self) -> Float[Tensor, ""]:
-        """How far from neutral the motion is, in units of what joints do easily."""
+        """Sum of squared coefficients: the distance from the neutral pose in units of the channel scales."""
         return self.curves.coefficients.square().sum()
 
 
 def is_antiphase(phase_offset: float) -> bool:
-    """Is a side that follows the other by this share of a round out of step with it?"""
+    """Is a side that follows the other by this share of a cycle out of phase with it?"""
     return min(phase_offset % 1.0, 1 - phase_offset % 1.0) > ANTIPHASE_ABOVE
 
 
 def paired_channels(skeleton: Skeleton) -> tuple[Tensor, Tensor, Tensor]:
-    """Channels of the left side, those of the right side that mirror them, and the sign with which they do."""
+    """Channels of the left side, the channels of the right side that mirror them, and the sign of the mirror image."""
     joints = np.arange(len(skeleton.names))
     left = joints[(skeleton.mirror != joints) & (skeleton.positions[:, 2] < skeleton.positions[skeleton.mirror, 2])]
     right = skeleton.mirror[left]
@@ -234,7 +229,7 @@ def paired_channels(skeleton: Skeleton) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def leg_channels(skeleton: Skeleton) -> Bool[Tensor, " channel"]:
-    """Which curves move legs."""
+    """Which channels move legs."""
     joints = [joint for limb in skeleton.limbs_of("leg") for joint in limb.joints]
     found = torch.zeros(channel_count(skeleton), dtype=torch.bool)
     found[joint_channels(np.array(joints, dtype=int))] = True
@@ -242,5 +237,5 @@ def leg_channels(skeleton: Skeleton) -> Bool[Tensor, " channel"]:
 
 
 def joint_channels(joints: Int[np.ndarray, " chosen"]) -> Int[Tensor, " channel"]:
-    """Where the three angles of each joint stand among the curves."""
+    """Indices of the three channels of each joint."""
     return torch.as_tensor((len(ROOT_SCALE) + 3 * (joints[:, None] - 1) + np.arange(3)).ravel())

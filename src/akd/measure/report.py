@@ -22,6 +22,7 @@ from akd.assets import moves_own_file
 from akd.contact.measures import in_contact
 from akd.contact.traces import Trace, trace
 from akd.files.gltf.write_rig import GLTF_FROM_STAGE
+from akd.files.writing import write_file
 from akd.measure.evaluation import Evaluation
 from akd.measure.plots import LINE_COUNT, common_bounds, contact_chart, line_panel
 from akd.measure.wording import METRICS, metric_text, verdict_sentence
@@ -43,26 +44,29 @@ MIN_ANGLE_SPAN, MIN_HEIGHT_SPAN = 20.0, 0.2
 def write_report(
     path: Path, rig: Rig, motion: Motion, glb: Path, *, title: str, evaluation: Evaluation, settings: Mapping[str, str],
     strip: Picture | None = None, curves: Mapping[str, Sequence[float]] | None = None, clip: str | None = None,
+    tracking: Sequence[tuple[str, str, str, str]] | str | None = None,
 ) -> None:  # fmt: skip
     """Write the page. ``glb`` is the animated character and ``clip`` the animation in it to play (the last, if not said).
 
-    ``evaluation`` is of this motion; ``strip`` shows some of its frames; ``curves`` are numbers per iteration.
+    ``evaluation`` is of this motion; ``strip`` shows some of its frames; ``curves`` are numbers per iteration; ``tracking``
+    compares the motion with its simulation (metric, given, target, simulated), or says why there is none.
     """
-    path.write_text(report_page(
+    write_file(path, report_page(
         rig, motion, glb.read_bytes(), title=title, evaluation=evaluation, settings=settings, strip=strip,
-        curves=curves or {}, clip=clip, file_name=glb.name,
-    ), encoding="utf-8")  # fmt: skip
+        curves=curves or {}, clip=clip, file_name=glb.name, tracking=tracking,
+    ))  # fmt: skip
 
 
 def report_page(
     rig: Rig, motion: Motion, glb: bytes, *, title: str, evaluation: Evaluation, settings: Mapping[str, str],
     strip: Picture | None, curves: Mapping[str, Sequence[float]], clip: str | None, file_name: str,
+    tracking: Sequence[tuple[str, str, str, str]] | str | None = None,
 ) -> str:  # fmt: skip
     """The text of ``write_report``."""
     traced = trace(rig, motion)
     sections = (
         _strip(strip), _feet(rig, traced, evaluation), _root(traced), _joints(rig.skeleton, motion),
-        _metrics(evaluation), _curves(curves), _settings(settings),
+        _metrics(evaluation), _tracking(tracking), _curves(curves), _settings(settings),
     )  # fmt: skip
     return Template(_part("report.html")).substitute(
         title=escape(title), style=_part("report.css"), verdict=evaluation.verdict, sentence=escape(verdict_sentence(evaluation)),
@@ -178,6 +182,18 @@ def _metrics(evaluation: Evaluation) -> str:
     notes = "".join(f"<li>{escape(note)}</li>" for note in evaluation.notes)
     content = f'<div class="tables">{tables}</div>' + (f'<ul class="notes">{notes}</ul>' if notes else "")
     return _section("Measured", "Lengths in leg lengths ℓ. Read numbers in pairs: a frozen clip is perfectly smooth.", content)
+
+
+def _tracking(rows: Sequence[tuple[str, str, str, str]] | str | None) -> str:
+    """What physics made of the motion."""
+    if rows is None:
+        return ""
+    if isinstance(rows, str):
+        return _section("Tracked in physics", rows, "")
+    head = "".join(f"<th>{title}</th>" for title in ("", "given", "target", "simulated"))
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    table = f'<div class="tables"><table><tr>{head}</tr>{body}</table></div>'
+    return _section("Tracked in physics", "The motion as it was, prepared for physics, and simulated; files in tracked/.", table)
 
 
 def _metric_row(evaluation: Evaluation, name: str, label: str, unit: str, meaning: str) -> str:

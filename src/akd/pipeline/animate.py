@@ -1,72 +1,160 @@
-"""The main job: a character and a sentence in, a run's folder with an animation out. Can be killed at any moment.
+"""The main job: a character and a sentence in, an animation out.
 
-One run, or several with different seeds side by side in one folder.
+    load (character, prior) → task → optimise → finish (lock feet) → measure → track → write
+
+``animate`` and ``animate_steps`` work in memory; ``run_job`` does the same in a folder and can be killed at any moment.
 """
 
-import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
-from importlib.util import find_spec
-from pathlib import Path
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
-from PIL import Image
-
-from akd.distill.foot_locking import finished
+from akd.distill.foot_locking import finish
 from akd.distill.loop import Distillation
+from akd.distill.recipe import RECIPES, Recipe
+from akd.distill.task import Task
 from akd.errors import AkdError
-from akd.files.motion_npz import read_motion
-from akd.measure.evaluation import Evaluation, evaluate
-from akd.measure.smoothness import diversity
-from akd.pipeline.job import Job, check_prior, make_task, read_character
+from akd.measure.evaluation import evaluate
+from akd.motion import Motion
+from akd.pipeline.checkpoint import load_checkpoint, save_checkpoint
+from akd.pipeline.job import Job, check_prior, make_task
 from akd.pipeline.progress import Progress
-from akd.pipeline.results import strip_picture, write_results
-from akd.pipeline.run_folder import RunFolder, load_checkpoint, read_config, refuse_used, save_checkpoint, versions, write_json
+from akd.pipeline.results import Animation, strip_picture, write_results
+from akd.pipeline.run_folder import RunFolder
+from akd.prior.load import load_prior
 from akd.prior.prior import VideoPrior
 from akd.rig import Rig
 
-LOOK_EVERY = 10
+MEASURE_EVERY = 10
 """Iterations after which the motion is measured on its way …"""
 STRIP_EVERY = 30
-"""… and after which a strip of pictures is made of it."""
+"""… and after which a strip of pictures is drawn."""
 OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "alloc_cpu", "bad_alloc")
 
 
-def animate(folder: RunFolder, prior: VideoPrior, rig: Rig, watch: Progress) -> Evaluation:
-    """Do, or finish, what a run's folder asks for; returns what was measured of the motion."""
-    job = folder.job()
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One iteration of ``animate_steps``."""
+
+    run: Distillation
+    numbers: dict[str, float]
+    """Size of the prior's gradient (``score``) and the losses of this iteration."""
+
+    @property
+    def progress(self) -> float:
+        """Share of the iterations that are done, up to 1."""
+        return self.run.iteration / self.run.task.recipe.iterations
+
+    @property
+    def motion(self) -> Motion:
+        """The clip as it would be finished now."""
+        return finish(self.run.task, self.run.trajectory)
+
+
+def animate(rig: Rig, prompt: str, *, track: bool = False, progress: Progress | None = None, **options: Any) -> "Animation":
+    """Animate a character by a sentence, in memory, and return the finished animation.
+
+        result = akd.animate(akd.load_rig("fox.glb"), "a fox walking", seconds=3, loop=True)
+        result.motion, result.verdict, result.save("runs/fox")
+
+    ``track`` tracks the motion in a physics simulation afterwards; further options are those of ``animate_steps``.
+    """
+    task = _task(rig, prompt, **options)
+    log = []
+    run = Distillation(task)
+    while run.iteration < task.recipe.iterations:
+        log.append({"iteration": run.iteration, **run.step()})
+        if progress is not None:
+            progress.iteration(log[-1], None)
+    job = _job(rig, prompt, track=track, **options)
+    return _animation(job, task, finish(task, run.trajectory), log, progress or Progress())
+
+
+def animate_steps(rig: Rig, prompt: str, **options: Any) -> Iterator[Step]:
+    """The iterations of ``animate`` one by one: show ``step.motion`` and ``step.progress``, and stop when you like.
+
+    Options: ``seconds`` (3), ``loop`` (False), ``seed`` (0), ``prior`` (a ``VideoPrior``; the embedded one by default),
+    ``expand`` (True: say the prompt in the words of the prior's training captions), ``recipe`` ("default", "paper" or a
+    ``Recipe``).
+    """
+    run = Distillation(_task(rig, prompt, **options))
+    while run.iteration < run.task.recipe.iterations:
+        yield Step(run, run.step())
+
+
+def _job(
+    rig: Rig, prompt: str, *, seconds: float = 3.0, loop: bool = False, seed: int = 0, prior: VideoPrior | None = None,
+    expand: bool = True, recipe: Recipe | str = "default", track: bool = False,
+) -> Job:  # fmt: skip
+    file = rig.origin.file.path if rig.origin is not None else None
+    chosen = RECIPES[recipe] if isinstance(recipe, str) else recipe
+    if loop:
+        chosen = replace(chosen, curves="fourier")  # the only curves whose ends always meet
+    source = None if file is None else str(file)
+    return Job(prompt, source, seconds=seconds, loop=loop, seed=seed, expand=expand, recipe=chosen, track=track)
+
+
+def _task(rig: Rig, prompt: str, *, prior: VideoPrior | None = None, **options: Any) -> Task:
+    job, prior = _job(rig, prompt, **options), prior or load_prior()
+    check_prior(job, prior)
+    return make_task(job, prior, rig)
+
+
+def run_job(folder: RunFolder, job: Job, rig: Rig, prior: VideoPrior, progress: Progress) -> Animation:
+    """Do, or finish, what a run's folder asks for."""
     task = make_task(job, prior, rig)
     run = Distillation(task)
     if folder["checkpoint.safetensors"].is_file():
         load_checkpoint(run, folder["checkpoint.safetensors"])
     folder.forget_log_from(run.iteration)
-    watch.prepared(job, task, run.iteration)
-    iterate(folder, job, run, watch)
-    return write_results(folder, job, task, run.trajectory, watch)
+    progress.prepared(job, task, run.iteration)
+    motion = optimise(run, folder, progress)
+    animation = _animation(job, task, motion, folder.log(), progress)
+    write_results(folder, animation, progress)
+    return animation
 
 
-def iterate(folder: RunFolder, job: Job, run: Distillation, watch: Progress) -> None:
-    """The iterations that are left, each on disk as soon as it is over."""
-    total = job.recipe.iterations
+def optimise(run: Distillation, folder: RunFolder, progress: Progress) -> Motion:
+    """The iterations that are left, each on disk as soon as it is over; returns the finished motion."""
+    task, total = run.task, run.task.recipe.iterations
+    motion = None
     while run.iteration < total:
         begun = time.perf_counter()
-        with one_sentence(f"at iteration {run.iteration + 1} of {total}"):
+        with memory_in_one_sentence(f"at iteration {run.iteration + 1} of {total}"):
             numbers = run.step()
         numbers = {"iteration": run.iteration - 1, **numbers, "seconds": time.perf_counter() - begun}
-        measured = None
-        if run.iteration % LOOK_EVERY == 0:
-            motion = finished(job, run.task, run.trajectory)
-            measured = evaluate(run.task.rig, motion, from_file=False)
+        motion = measured = None
+        if run.iteration % MEASURE_EVERY == 0:
+            motion = finish(task, run.trajectory)
+            measured = evaluate(task.rig, motion, from_file=False)
             if run.iteration % STRIP_EVERY == 0:
-                strip_picture(run.task.rig, motion).save(folder["strip.png"])
+                strip_picture(task.rig, motion).save(folder["strip.png"])
         folder.append_log(numbers | ({} if measured is None else {"measured": measured.as_dict()}))
         save_checkpoint(run, folder["checkpoint.safetensors"])
-        watch.iteration(numbers, measured)
+        progress.iteration(numbers, measured)
+    return finish(task, run.trajectory) if motion is None else motion
+
+
+def _animation(job: Job, task: Task, motion: Motion, log: list[dict[str, Any]], progress: Progress) -> Animation:
+    """Measure a finished motion and track it if that is asked for."""
+    progress.stage("measuring")
+    measured = evaluate(task.rig, motion, from_file=False)
+    tracked: Any = None
+    if job.track:
+        from akd.physics.track import track  # Warp takes a while to import
+
+        try:
+            tracked = track(task.rig, motion, progress=partial(progress.items, what="tracking"))
+        except AkdError as error:
+            tracked = error
+    return Animation(job, task, motion, measured, tuple(log), tracked)
 
 
 @contextmanager
-def one_sentence(when: str) -> Iterator[None]:
+def memory_in_one_sentence(when: str) -> Iterator[None]:
     """Trouble with memory as one sentence."""
     try:
         yield
@@ -77,86 +165,3 @@ def one_sentence(when: str) -> Iterator[None]:
                 " smaller --prior."
             ) from error
         raise
-
-
-MOST_RUNS = 100
-"""So many motions at once are a mistake."""
-STRIP_GAP = 4
-"""White between strips [px]."""
-
-
-def begin_runs(
-    folder: Path, job: Job, count: int, watch: Progress, *, force: bool = False, prior: VideoPrior | None = None
-) -> list[RunFolder]:
-    """Make ``count`` motions of one character, with seeds from the job's on. Mistakes show before a folder is made."""
-    if not 1 <= count <= MOST_RUNS:
-        raise AkdError(f"Between 1 and {MOST_RUNS} motions can be made at once, not {count}.")
-    refuse_used(folder, force=force)
-    prior, rig = _means(job, prior, watch)
-    RunFolder(folder).clear()
-    if count == 1:
-        RunFolder(folder).begin(job)
-    else:
-        names = [f"seed-{job.seed + index}" for index in range(count)]
-        for index, name in enumerate(names):
-            RunFolder(folder / name).begin(replace(job, seed=job.seed + index))
-        write_json(folder / "config.json", {"runs": names, "versions": versions()})
-    return _finish(folder, prior, rig, watch)
-
-
-def resume_runs(folder: Path, watch: Progress, *, prior: VideoPrior | None = None) -> list[RunFolder]:
-    """Do what is left to do in a folder."""
-    left = [run for run in runs_in(folder) if not run.finished]
-    if not left:
-        return runs_in(folder)
-    return _finish(folder, *_means(left[0].job(), prior, watch), watch)
-
-
-def runs_in(folder: Path) -> list[RunFolder]:
-    """The runs of a folder, or the one run that it is."""
-    names = read_config(folder).get("runs")
-    return [RunFolder(folder)] if names is None else [RunFolder(folder / name) for name in names]
-
-
-def difference(folder: Path) -> float | None:
-    """How far joints of a folder's motions are apart on average [ℓ]; None if it is one run."""
-    path = folder / "diversity.json"
-    return json.loads(path.read_text())["mean_joint_distance"] if path.is_file() else None
-
-
-def strips_sheet(paths: list[Path]) -> Image.Image:
-    """Strips of several runs, one below the other."""
-    strips = [Image.open(path) for path in paths]
-    sheet = Image.new("RGB", (max(strip.width for strip in strips), sum(strip.height + STRIP_GAP for strip in strips) - STRIP_GAP), "white")
-    top = 0
-    for strip in strips:
-        sheet.paste(strip, (0, top))
-        top += strip.height + STRIP_GAP
-    return sheet
-
-
-def _finish(folder: Path, prior: VideoPrior, rig: Rig, watch: Progress) -> list[RunFolder]:
-    runs = runs_in(folder)
-    for run in runs:
-        if not run.finished:
-            animate(run, prior, rig, watch)
-    if len(runs) > 1:
-        strips_sheet([run["strip.png"] for run in runs]).save(folder / "strips.png")
-        motions = [read_motion(run["motion.npz"], rig.skeleton) for run in runs]
-        write_json(folder / "diversity.json", {"mean_joint_distance": diversity(rig, motions)})
-    return runs
-
-
-def _means(job: Job, prior: VideoPrior | None, watch: Progress) -> tuple[VideoPrior, Rig]:
-    """What a job needs, or a sentence on what is missing."""
-    if job.track and find_spec("warp") is None:
-        raise AkdError("Tracking needs physics: pip install 'akd[physics]', or leave --track out.")
-    if prior is None:
-        from akd.prior.load import load_prior
-
-        watch.stage("loading the prior")
-        with one_sentence("while the prior was loaded"):
-            prior = load_prior(job.prior)
-    check_prior(job, prior)
-    watch.stage("reading the character" if job.character else "making the character")
-    return prior, read_character(job)

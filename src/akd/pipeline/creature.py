@@ -1,4 +1,4 @@
-"""Characters of our own, moving, as files to open and pictures to look at."""
+"""`akd creature`: a character made from a sentence, moving by our own gaits and actions, as files and pictures."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -7,11 +7,15 @@ from typing import Any
 
 import torch
 
-from akd.assets import save_animation, write_new
+from akd.assets import check_output, save_animation
+from akd.creatures.build import creature
 from akd.creatures.captions import action_from_prompt
 from akd.creatures.gaits import actions_for, gait_motion, gaits_for
+from akd.creatures.plans import PLANS
 from akd.creatures.words import character
-from akd.motion import Motion
+from akd.files.video import contact_sheet, write_picture, write_video
+from akd.motion import Motion, thinned
+from akd.render.preview import PreviewSettings, preview_frames
 from akd.rig import Rig
 
 SHEET_FRAMES = 12
@@ -44,15 +48,12 @@ def write_creature(
 
     ``watch`` is handed the frames of the video and their number, to show how far it is.
     """
-    from akd.files.video import contact_sheet, write_picture, write_video
-    from akd.render.preview import PreviewSettings, preview_frames
-
     pictures = [path for path in (sheet, preview) if path is not None]
     for path in pictures:
-        write_new(path, force=force)
+        check_output(path, force=force)
     save_animation(shown.rig, shown.motion, out, name=shown.gait, force=force)
     if sheet is not None:
-        frames = preview_frames(shown.rig, _some_frames(shown.motion), PreviewSettings(width=320, height=240))
+        frames = preview_frames(shown.rig, thinned(shown.motion, SHEET_FRAMES), PreviewSettings(width=320, height=240))
         write_picture(sheet, contact_sheet(torch.stack(list(frames)), columns=4))
     if preview is not None:
         pictures_of_motion = watch(preview_frames(shown.rig, shown.motion), shown.motion.frame_count)
@@ -60,18 +61,9 @@ def write_creature(
     return [out, *pictures]
 
 
-def _some_frames(motion: Motion) -> Motion:
-    """As many frames as a sheet shows, evenly spread."""
-    chosen = torch.linspace(0, motion.frame_count - 1, min(SHEET_FRAMES, motion.frame_count)).round().long()
-    return Motion(motion.pose[chosen], motion.fps * len(chosen) / motion.frame_count)
-
-
 def creature_table() -> Any:
     """All kinds of character with what they can do."""
     from rich.table import Table
-
-    from akd.creatures.build import creature
-    from akd.creatures.plans import PLANS
 
     table = Table("character", "gaits", "actions")
     for name in PLANS:

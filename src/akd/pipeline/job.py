@@ -1,23 +1,31 @@
-"""What somebody asked for, and how it becomes a task: character, sentences, prior."""
+"""What somebody asked for: everything that decides a motion, as one value with a JSON form."""
 
-import hashlib
+import math
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from akd.assets import fingerprint
+from akd.creatures.words import character
 from akd.distill.prompts import expand, negative_prompts
 from akd.distill.recipe import Recipe
 from akd.distill.task import Task
 from akd.errors import AkdError
 from akd.prior.prior import VideoPrior
+from akd.reconstruct.skinned import skinned_splats
 from akd.rig import Rig
+from akd.rigging.rig_file import load_or_rig
 
-SMALL = {"a", "an", "the", "is", "of", "and"}
-"""Words that a name does without."""
-LONGEST = 60.0
-"""Clips are at most this long [s]; the prior sees about a second at a time."""
+NAME_LENGTH = 60
+"""Letters of a folder's name at most."""
+UNNAMED_WORDS = {"a", "an", "the", "is", "of", "and"}
+"""Words that are left out of a folder's name."""
+LONGEST_CLIP = 60.0
+"""[s]; the prior sees a few seconds at a time."""
+MAX_PROMPT = 2000
+"""Letters; no prior reads more."""
 
 
 @dataclass(frozen=True)
@@ -32,25 +40,32 @@ class Job:
     prior: str = "embedded"
     seconds: float = 3.0
     loop: bool = False
-    """The clip is a whole number of rounds, as near to ``seconds`` as that goes."""
+    """The clip is a whole number of cycles, as near to ``seconds`` as that goes."""
     in_place: bool = False
     """The written clip does not travel; motion.npz does."""
     seed: int = 0
     individual: int = 0
     """Seed of a character that is made from the prompt."""
     expand: bool = True
-    """Say a short prompt in the words the prior was trained on."""
+    """Say a short prompt in the words of the prior's training captions, where the prior has such."""
     track: bool = False
-    """Put the motion on the ground by physics, too."""
+    """Track the motion in a physics simulation, too."""
     forward: str | None = None
     height: float | None = None
+    """Of the character [m], if the file's units are wrong."""
     recipe: Recipe = field(default_factory=Recipe)
 
     def __post_init__(self) -> None:
         if not self.prompt.strip():
             raise AkdError('Say what the character does, as in: akd animate "a brown dog walking".')
-        if not 0 < self.seconds <= LONGEST:
-            raise AkdError(f"A clip takes up to {LONGEST:g} seconds, not {self.seconds:g}: choose --seconds in between.")
+        if len(self.prompt) > MAX_PROMPT:
+            raise AkdError(f"The sentence has {len(self.prompt)} letters; say it in at most {MAX_PROMPT}.")
+        if not 0 < self.seconds <= LONGEST_CLIP:
+            raise AkdError(f"A clip takes up to {LONGEST_CLIP:g} seconds, not {self.seconds:g}: choose --seconds in between.")
+        if self.height is not None and not 0 < self.height < math.inf:
+            raise AkdError(f"A character is taller than 0 m, not {self.height:g}: choose another --height.")
+        if self.seed < 0 or self.individual < 0:
+            raise AkdError(f"Seeds are numbers from 0 on, not {min(self.seed, self.individual)}.")
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -58,65 +73,65 @@ class Job:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Job":
-        """What ``as_dict`` gave; entries of another version of akd are refused by name."""
-        known, parts = {entry.name for entry in fields(cls)}, {entry.name for entry in fields(Recipe)}
-        alien = [*(set(values) - known), *(set(values["recipe"]) - parts)]
-        if alien:
-            raise AkdError(f"The run was begun by another version of akd (it says {sorted(alien)[0]!r}): begin it anew.")
-        recipe: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in values["recipe"].items()
-        }
-        return cls(**{**values, "recipe": Recipe(**recipe)})
+        """What ``as_dict`` gave; entries of another version of akd are refused by name, damaged ones by their value."""
+        known = {entry.name for entry in fields(cls)}
+        unknown = sorted(set(values) - known)
+        if unknown:
+            raise AkdError(f"The run was begun by another version of akd (it says {unknown[0]!r}): begin it anew.")
+        recipe = values.get("recipe", {})
+        if not isinstance(values.get("prompt"), str) or not isinstance(recipe, Mapping):
+            raise AkdError("It does not say what the character does.")
+        plain = {name: value for name, value in values.items() if name != "recipe"}
+        for name, value in plain.items():
+            usual = getattr(cls, name, "")
+            fits = isinstance(value, (str, int, float)) or value is None if usual is None else _same_type(value, usual)
+            if not fits:
+                raise AkdError(f"Its entry {name!r} is {str(value)[:40]!r}.")
+        try:
+            return cls(**plain, recipe=Recipe.from_dict(dict(recipe)))
+        except (TypeError, ValueError) as error:
+            raise AkdError(f"Its recipe cannot be used ({error}).") from error
 
     @property
     def name(self) -> str:
         """The prompt as the name of a folder or a clip: "a fox walking" → "fox-walking"."""
-        kept = [word for word in re.findall(r"[a-z0-9]+", self.prompt.lower()) if word not in SMALL]
-        return "-".join(kept)[:60].strip("-") or "run"
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """What is prompt, then what the motion is led away from."""
-        return (expand(self.prompt) if self.expand else self.prompt), *negative_prompts(self.prompt)
+        kept = [word for word in re.findall(r"[a-z0-9]+", self.prompt.lower()) if word not in UNNAMED_WORDS]
+        return "-".join(kept)[:NAME_LENGTH].strip("-") or "run"
 
 
-def fingerprint(path: Path) -> str:
-    """A short word for the bytes of a file."""
-    if not path.is_file():
-        raise AkdError(f"There is no file {path}.")
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+def _same_type(value: object, usual: object) -> bool:
+    """Does an entry have the type of its default? Whole numbers are numbers; yes and no are not."""
+    if isinstance(usual, bool) or isinstance(value, bool):
+        return isinstance(value, bool) and isinstance(usual, bool)
+    return isinstance(value, (int, float)) if isinstance(usual, float) else isinstance(value, type(usual))
 
 
 def read_character(job: Job) -> Rig:
     """The user's own rig, or a rig for the user's mesh, or a character made from the prompt."""
     if job.character is None:
-        from akd.creatures.words import character
-
         return character(job.prompt, job.individual)[0]
-    from akd.assets import load_rig, read_file
-    from akd.rigging.rig_file import rig_file
-
     path = Path(job.character)
     if job.fingerprint and fingerprint(path) != job.fingerprint:
         raise AkdError(f"{path} has changed since the run began: begin a new one, or bring the old file back.")
-    file = read_file(path)
-    make = load_rig if file.names and file.weights.any() else rig_file
-    return make(path, forward=job.forward, height=job.height)
+    return load_or_rig(path, forward=job.forward, height=job.height)
+
+
+def sentences(job: Job, prior: VideoPrior) -> tuple[str, tuple[str, ...]]:
+    """The prompt as the prior reads it, and the negative prompts."""
+    prompt = expand(job.prompt) if job.expand and prior.trained_on_captions else job.prompt
+    return prompt, negative_prompts(job.prompt)
 
 
 def check_prior(job: Job, prior: VideoPrior) -> None:
     """Refuse what the prior cannot read or take before anything is computed."""
-    for sentence in job.sentences:
+    prompt, negative = sentences(job, prior)
+    for sentence in (prompt, *negative):
         prior.check_sentence(sentence)
     prior.check_film(prior.film.frames, prior.film.height, prior.film.width)
 
 
 def make_task(job: Job, prior: VideoPrior, rig: Rig) -> Task:
     """The task behind a job."""
-    from akd.reconstruct.skinned import skinned_splats
-
     skinned = skinned_splats(rig, resolution=max(prior.film.width, prior.film.height))
-    prompt, *others = job.sentences
-    task = Task(rig, skinned, prior, prompt, tuple(others), job.recipe, job.seconds, job.seed)
-    # What the prior sees must exist: a clip shorter than its film is found as long as that, and cut.
-    return replace(task, seconds=max(job.seconds, task.film_seconds))
+    prompt, negative = sentences(job, prior)
+    return Task(rig, skinned, prior, prompt, negative, job.recipe, job.seconds, job.seed, job.loop)

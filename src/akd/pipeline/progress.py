@@ -1,4 +1,4 @@
-"""How a run tells what it is doing; the command line listens."""
+"""How long work reports on itself: the command line, a page or a batch engine overrides what it wants to hear of."""
 
 from collections.abc import Iterable
 
@@ -8,17 +8,20 @@ from akd.pipeline.job import Job
 
 
 class Progress:
-    """Is told how a run goes; this one keeps quiet."""
+    """Hears how a run proceeds; this one does nothing with it."""
 
     def stage(self, what: str) -> None:
         """Something else than iterations begins."""
 
+    def notice(self, sentence: str) -> None:
+        """Something that the user should know."""
+
     def prepared(self, job: Job, task: Task, done: int) -> None:
-        """Iterations begin, so many of which are done already."""
+        """Iterations begin; ``done`` of them are done already."""
 
     def iteration(self, numbers: dict[str, float], measured: Evaluation | None) -> None:
-        """One is over; now and then, the motion has been measured."""
+        """One iteration is over; now and then, the motion was measured."""
 
-    def pictures(self, frames: Iterable, count: int, what: str) -> Iterable:
-        """Hands the frames on while they are drawn."""
-        return frames
+    def items(self, items: Iterable, count: int, what: str) -> Iterable:
+        """Passes on items (frames that are drawn, steps of a search) while they are worked on."""
+        return items

@@ -1,4 +1,4 @@
-"""What a tracked motion leaves on disk: animation, film and sheet beside the target, numbers, controls, a body for MuJoCo."""
+"""What a tracked motion leaves on disk: animation, film and sheet beside the target, numbers, controls, MJCF."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -12,8 +12,9 @@ from torch import Tensor
 from akd.assets import save_animation
 from akd.files.motion_npz import write_motion
 from akd.files.video import contact_sheet, write_picture, write_video
+from akd.files.writing import write_file, written_beside
 from akd.measure.evaluation import as_text
-from akd.motion import Motion
+from akd.motion import thinned
 from akd.physics.mjcf import to_mjcf
 from akd.physics.track import TrackResult
 from akd.render.preview import PreviewSettings, preview_frames
@@ -26,7 +27,7 @@ COMPARED = {
 }  # fmt: skip
 SHEET_FRAMES = 8
 FILMED = PreviewSettings(width=480, height=400)
-Watch = Callable[[Iterable[Tensor], int], Iterable[Tensor]]
+ShowProgress = Callable[[Iterable[Tensor], int], Iterable[Tensor]]
 
 
 def comparison(result: TrackResult) -> list[tuple[str, str, str, str]]:
@@ -58,13 +59,14 @@ def side_by_side(rig: Rig, result: TrackResult, settings: PreviewSettings = FILM
 
 def sheet(rig: Rig, result: TrackResult) -> Float[Tensor, "height width 3"]:
     """Two rows of a few moments: the target above, the simulated motion below."""
-    rows = [torch.stack(list(preview_frames(rig, _moments(m), FILMED))) for m in (result.target.motion, result.motion)]
+    motions = (thinned(motion, SHEET_FRAMES) for motion in (result.target.motion, result.motion))
+    rows = [torch.stack(list(preview_frames(rig, motion, FILMED))) for motion in motions]
     return contact_sheet(torch.cat(rows), columns=len(rows[0]))
 
 
 def write_result(
     rig: Rig, result: TrackResult, folder: Path, *, name: str, film: bool = True, force: bool = False,
-    watch: Watch = lambda frames, count: frames,
+    progress: ShowProgress = lambda frames, count: frames,
 ) -> list[Path]:  # fmt: skip
     """Write everything into a folder; returns the files."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -72,12 +74,12 @@ def write_result(
     save_animation(rig, result.motion, paths["animated.glb"], name=name, fps=result.motion.fps, force=force)
     write_motion(paths["motion.npz"], rig.skeleton, result.motion)
     write_controls(paths["controls.npz"], result)
-    paths["metrics.json"].write_text(json.dumps(numbers(result), indent=2) + "\n")
-    paths["body.xml"].write_text(to_mjcf(rig, result.body, result.physics, result.controls_fps, result.target.motion))
+    write_file(paths["metrics.json"], json.dumps(numbers(result), indent=2) + "\n")
+    write_file(paths["body.xml"], to_mjcf(rig, result.body, result.physics, result.controls_fps, result.target.motion))
     if film:
         paths |= {"sheet.png": folder / "sheet.png", "side-by-side.mp4": folder / "side-by-side.mp4"}
         write_picture(paths["sheet.png"], sheet(rig, result))
-        frames = watch(side_by_side(rig, result), result.motion.frame_count)
+        frames = progress(side_by_side(rig, result), result.motion.frame_count)
         write_video(paths["side-by-side.mp4"], frames, result.motion.fps)
     return list(paths.values())
 
@@ -85,14 +87,9 @@ def write_result(
 def write_controls(path: Path, result: TrackResult) -> None:
     """Controls, torques and the start of the simulation, with the names of the links and the constants they need."""
     start = {f"start_{key}": value.numpy() for key, value in vars(result.start).items()}
-    np.savez_compressed(
-        path, links=np.array(result.body.names), fps=result.controls_fps, substeps=result.physics.substeps,
-        stiffness=result.physics.stiffness, damping=result.physics.damping, controls=result.controls,
-        torques=result.torques, upright=result.assist_torques, losses=result.losses, **start,
-    )  # fmt: skip
-
-
-def _moments(motion: Motion) -> Motion:
-    """As many frames as a sheet shows, evenly spread."""
-    chosen = torch.linspace(0, motion.frame_count - 1, min(SHEET_FRAMES, motion.frame_count)).round().long()
-    return Motion(motion.pose[chosen], motion.fps * len(chosen) / motion.frame_count)
+    with written_beside(path) as part:
+        np.savez_compressed(
+            part, links=np.array(result.body.names), fps=result.controls_fps, substeps=result.physics.substeps,
+            stiffness=result.physics.stiffness, damping=result.physics.damping, controls=result.controls,
+            torques=result.torques, upright=result.assist_torques, losses=result.losses, **start,
+        )  # fmt: skip

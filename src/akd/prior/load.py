@@ -47,7 +47,9 @@ def load_prior(
         pipe.vae.enable_slicing()
     pipe.set_progress_bar_config(disable=True)
     film = None if folder is None else folder / "film.json"
-    return VideoPrior(family(pipe), FilmSettings.load(film) if film and film.is_file() else None)
+    prior = VideoPrior(family(pipe), FilmSettings.load(film) if film and film.is_file() else None)
+    prior.trained_on_captions = folder is not None and (folder / "training.json").is_file()
+    return prior
 
 
 def _find(name: str) -> tuple[Path | None, bool]:

@@ -40,6 +40,9 @@ class LatentShape(NamedTuple):
 class VideoPrior:
     """A video model in eval mode, without gradients of its weights."""
 
+    trained_on_captions = False
+    """Was it trained on captions of ours, so that short prompts are best said in their words?"""
+
     def __init__(self, family: Family, film: FilmSettings | None = None) -> None:
         self.family = family
         self.film = film or family.film

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from akd.assets import axis_vector, read_file
+from akd.assets import axis_vector, check_height, read_file, rig_from
 from akd.character.build import build_rig
 from akd.errors import AkdError
 from akd.rig import FileRig, Rig
@@ -20,19 +20,39 @@ MAX_OFFSET = 0.5
 """A given skeleton whose centre is farther than this from the mesh's [size] belongs to another mesh."""
 
 
+def load_or_rig(path: Path, *, forward: str | None = None, height: float | None = None) -> Rig:
+    """A character file as a rig, read once: an artist's rig as it is, or what it lacks is made."""
+    file = read_file(path)
+    if file.names and file.weights.any():
+        return rig_from(file, forward=forward, height=height)
+    return complete_rig(file, forward=forward, height=height)
+
+
 def rig_file(
     path: Path, *, skeleton: Path | None = None, template: str | None = None, reweight: bool = False, forward: str | None = None,
     height: float | None = None, k: int = 4, settings: HeatSettings | None = None,
 ) -> Rig:  # fmt: skip
     """A rig from any character file. A mesh without bones gets a skeleton (or that of the file ``skeleton``); bones
     without weights get weights; weights in the file stay unless ``reweight`` is set."""
-    file = read_file(path)
+    return complete_rig(
+        read_file(path), skeleton=skeleton, template=template, reweight=reweight, forward=forward, height=height, k=k,
+        settings=settings,
+    )  # fmt: skip
+
+
+def complete_rig(
+    file: FileRig, *, skeleton: Path | None = None, template: str | None = None, reweight: bool = False,
+    forward: str | None = None, height: float | None = None, k: int = 4, settings: HeatSettings | None = None,
+) -> Rig:  # fmt: skip
+    """``rig_file`` for a file that was read already."""
+    name = file.path.name if file.path is not None else "The character"
+    check_height(height)
     if file.mesh.vertex_count == 0:
-        raise AkdError(f"{path.name} has no mesh, so there is nothing to rig; a skeleton alone goes to --skeleton.")
+        raise AkdError(f"{name} has no mesh, so there is nothing to rig; a skeleton alone goes to --skeleton.")
     ahead = None if forward is None else axis_vector(forward)
     if skeleton is not None:
         if file.names and not reweight:
-            raise AkdError(f"{path.name} has a skeleton already: leave --skeleton out, or add --reweight to replace it.")
+            raise AkdError(f"{name} has a skeleton already: leave --skeleton out, or add --reweight to replace it.")
         given = read_skeleton_json(skeleton) if skeleton.suffix.lower() == ".json" else read_file(skeleton)
         file = _with_skeleton(file, given, skeleton.name)
     elif not file.names:

@@ -4,6 +4,8 @@ The splats' density on a grid is a shell, not a solid: inside a scanned characte
 is therefore filled before the isosurface is extracted, which gives one closed wall instead of two.
 """
 
+from pathlib import Path
+
 import numpy as np
 import torch
 from jaxtyping import Bool, Float
@@ -11,7 +13,10 @@ from scipy import ndimage
 from scipy.spatial import cKDTree
 
 from akd.errors import AkdError
+from akd.files.meshes import read_mesh
+from akd.files.splat_ply import read_splats
 from akd.mesh import Mesh
+from akd.rig import FileRig
 from akd.rotations import quaternion_to_matrix
 from akd.splats import Splats, color_from_sh
 
@@ -23,6 +28,23 @@ SOLID_RADIUS = 1.0
 """How many standard deviations of a splat look solid: the surface is drawn there."""
 POINTS_PER_SPLAT = 24
 """Points that stand for a splat's body on the grid."""
+
+
+def read_ply(path: Path) -> FileRig:
+    """A PLY file, which may hold a mesh or splats."""
+    with path.open("rb") as file:
+        header = file.read(4096)
+    holds_splats = b"f_dc_0" in header or b"packed_position" in header
+    return read_splat_rig(path) if holds_splats else read_mesh(path)
+
+
+def read_splat_rig(path: Path) -> FileRig:
+    """A character that exists only as splats: a mesh is drawn around them, so that it can be rigged and weighted."""
+    splats, notes = read_splats(path)
+    mesh = mesh_from_splats(splats)
+    drawn = f"{path.name} holds {splats.splat_count} splats and no mesh: a surface was drawn around them."
+    nothing = np.zeros(0, int), np.zeros((0, 4, 4)), mesh, np.zeros((mesh.vertex_count, 0))
+    return FileRig((), *nothing, path=path, notes=(*notes, drawn))
 
 
 def mesh_from_splats(splats: Splats, *, resolution: int = 96, smooth: float = 1.0) -> Mesh:

@@ -1,0 +1,119 @@
+"""Runs in folders: one, or several with different seeds side by side; begun, or gone on with after a kill."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from PIL import Image
+
+from akd.assets import fingerprint
+from akd.errors import AkdError
+from akd.files.motion_npz import read_motion
+from akd.measure.smoothness import diversity
+from akd.pipeline.animate import memory_in_one_sentence, run_job
+from akd.pipeline.job import Job, check_prior, read_character
+from akd.pipeline.progress import Progress
+from akd.pipeline.results import save_picture
+from akd.pipeline.run_folder import RunFolder, read_config, read_json, refuse_input, refuse_used, versions, write_json
+from akd.prior.load import load_prior
+from akd.prior.prior import VideoPrior
+from akd.rig import Rig
+
+MAX_RUNS = 100
+"""More motions at once are a mistake."""
+STRIP_GAP = 4
+"""White between strips [px]."""
+
+Runs = list[tuple[RunFolder, Job]]
+
+
+def begin_runs(
+    folder: Path, job: Job, count: int, progress: Progress, *, force: bool = False, prior: VideoPrior | None = None
+) -> list[RunFolder]:
+    """Make ``count`` motions of one character, with seeds from the job's on. Mistakes show before anything is written."""
+    if not 1 <= count <= MAX_RUNS:
+        raise AkdError(f"Between 1 and {MAX_RUNS} motions can be made at once, not {count}.")
+    refuse_used(folder, force=force)
+    refuse_input(folder, job.character)
+    if job.character is not None:
+        job = replace(job, fingerprint=fingerprint(Path(job.character)))
+    prior, rig = _load(job, prior, progress)
+    with RunFolder(folder).locked():
+        RunFolder(folder).clear()
+        runs = [(RunFolder(folder), job)]
+        if count > 1:
+            seeds = range(job.seed, job.seed + count)
+            runs = [(RunFolder(folder / f"seed-{seed}"), replace(job, seed=seed)) for seed in seeds]
+            write_json(folder / "config.json", {"runs": [run.path.name for run, _ in runs], "versions": versions()})
+        for run, each in runs:
+            run.begin(each)
+        return _finish(folder, runs, prior, rig, progress)
+
+
+def resume_runs(folder: Path, progress: Progress, *, prior: VideoPrior | None = None) -> list[RunFolder]:
+    """Do what is left to do in a folder."""
+    runs = [(run, run.job()) for run in runs_in(folder)]
+    left = [job for run, job in runs if not run.finished]
+    if not left:
+        return [run for run, _ in runs]
+    _notice_other_versions(folder, progress)
+    with RunFolder(folder).locked():
+        return _finish(folder, runs, *_load(left[0], prior, progress), progress)
+
+
+def runs_in(folder: Path) -> list[RunFolder]:
+    """The runs of a folder, or the one run that it is."""
+    names = read_config(folder).get("runs")
+    if names is None:
+        return [RunFolder(folder)]
+    if not isinstance(names, list) or not all(isinstance(name, str) and Path(name).name == name for name in names):
+        raise AkdError(f"{folder / 'config.json'} cannot be used (its list of runs is damaged): begin the run anew with --force.")
+    return [RunFolder(folder / name) for name in names]
+
+
+def difference(folder: Path) -> float | None:
+    """Mean distance between joints of a folder's motions [ℓ]; None if it is one run."""
+    path = folder / "diversity.json"
+    return read_json(path)["mean_joint_distance"] if path.is_file() else None
+
+
+def strips_sheet(paths: list[Path]) -> Image.Image:
+    """Strips of several runs, one below the other."""
+    strips = [Image.open(path) for path in paths]
+    height = sum(strip.height + STRIP_GAP for strip in strips) - STRIP_GAP
+    sheet = Image.new("RGB", (max(strip.width for strip in strips), height), "white")
+    top = 0
+    for strip in strips:
+        sheet.paste(strip, (0, top))
+        top += strip.height + STRIP_GAP
+    return sheet
+
+
+def _finish(folder: Path, runs: Runs, prior: VideoPrior, rig: Rig, progress: Progress) -> list[RunFolder]:
+    for run, job in runs:
+        if not run.finished:
+            run_job(run, job, rig, prior, progress)
+    folders = [run for run, _ in runs]
+    if len(folders) > 1:
+        save_picture(strips_sheet([run["strip.png"] for run in folders]), folder / "strips.png")
+        motions = [read_motion(run["motion.npz"], rig.skeleton) for run in folders]
+        write_json(folder / "diversity.json", {"mean_joint_distance": diversity(rig, motions)})
+    return folders
+
+
+def _load(job: Job, prior: VideoPrior | None, progress: Progress) -> tuple[VideoPrior, Rig]:
+    """What a job needs, or a sentence on what is missing."""
+    if prior is None:
+        progress.stage("loading the prior")
+        with memory_in_one_sentence("while the prior was loaded"):
+            prior = load_prior(job.prior)
+    check_prior(job, prior)
+    progress.stage("reading the character" if job.character else "making the character")
+    return prior, read_character(job)
+
+
+def _notice_other_versions(folder: Path, progress: Progress) -> None:
+    """Say if a run goes on with other versions or threads than it began with: its last digits may differ."""
+    begun, now = read_config(runs_in(folder)[0].path).get("versions"), versions()
+    others = [f"{name} {begun.get(name)} → {value}" for name, value in now.items() if begun.get(name) != value] if begun else []
+    if others:
+        progress.notice(f"The run began with other versions ({', '.join(others)}): its last digits may differ.")
