@@ -135,6 +135,8 @@ def test_several_roots(tmp_path: Path) -> None:
         (("0.5\n0", "1e11\n0"), "frame time"),
         (("OFFSET 0 1 0", "OFFSET 0 1e300 0"), "beyond"),
         (("0 1 0 0", "0 1e300 0 0"), "beyond"),
+        (("CHANNELS 1", "CHANNELS 1" + " Xrotation" * 200), "^.{1,400}$"),
+        (("ROOT Hips", "STEM Hips" + "s" * 9999), "^.{1,400}$"),
     ],
 )
 def test_errors_are_named(tmp_path: Path, change: tuple[str, str], words: str) -> None:

@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float, Int
 
 from akd.errors import AkdError
-from akd.files.reading import Y_FROM_Z_UP, check_coordinates, file_text, no_mesh, unique_names
+from akd.files.reading import Y_FROM_Z_UP, check_coordinates, file_text, no_mesh, quoted, unique_names
 from akd.files.tracks import Tracks
 from akd.files.writing import write_file
 from akd.motion import Motion
@@ -110,17 +110,17 @@ def _hierarchy(lines: list[str], name: str) -> list[_Joint]:
         keyword, rest = (*line.split(maxsplit=1), "")[:2]
         keyword = keyword.upper()
         if expect_brace != (keyword == "{"):
-            raise AkdError(f"{name}: a joint's block does not open with a brace near {line!r}.")
+            raise AkdError(f"{name}: a joint's block does not open with a brace near {quoted(line)}.")
         expect_brace = False
         if keyword in ("ROOT", "JOINT", "END", "ENDSITE"):
             if (keyword == "ROOT") == bool(open_blocks):
-                raise AkdError(f"{name}: {line!r} is in the wrong place; ROOT stands outside of all blocks, others inside one.")
+                raise AkdError(f"{name}: {quoted(line)} is in the wrong place; ROOT stands outside of blocks, others inside one.")
             joints.append(_new_joint(keyword, rest, joints, open_blocks, name))
             expect_brace = True
         elif keyword == "{":
             open_blocks.append(len(joints) - 1)
         elif not open_blocks:
-            raise AkdError(f"{name}: {line!r} stands outside of any joint.")
+            raise AkdError(f"{name}: {quoted(line)} stands outside of any joint.")
         elif keyword == "}":
             open_blocks.pop()
         elif keyword == "OFFSET":
@@ -128,7 +128,7 @@ def _hierarchy(lines: list[str], name: str) -> list[_Joint]:
         elif keyword == "CHANNELS":
             joints[open_blocks[-1]].channels = _channels(rest, name)
         else:
-            raise AkdError(f"{name}: {line!r} is not a statement of a BVH hierarchy.")
+            raise AkdError(f"{name}: {quoted(line)} is not a statement of a BVH hierarchy.")
     _check_complete(joints, open_blocks, expect_brace, name)
     return joints
 
@@ -146,17 +146,17 @@ def _check_complete(joints: list[_Joint], open_blocks: list[int], expect_brace: 
     if not joints:
         raise AkdError(f"{name} has no ROOT.")
     if open_blocks or expect_brace:
-        raise AkdError(f"{name}: the block of {joints[open_blocks[-1] if open_blocks else -1].name!r} is not closed.")
+        raise AkdError(f"{name}: the block of {quoted(joints[open_blocks[-1] if open_blocks else -1].name)} is not closed.")
     for joint in joints:
         if joint.offset is None:
-            raise AkdError(f"{name}: joint {joint.name!r} has no OFFSET.")
+            raise AkdError(f"{name}: joint {quoted(joint.name)} has no OFFSET.")
 
 
 def _numbers(text: str, name: str) -> Float[np.ndarray, " number"]:
     try:
         values = np.array(text.split(), float)
     except ValueError as error:
-        raise AkdError(f"{name}: {error}; only numbers can stand there.") from None
+        raise AkdError(f"{name}: {str(error)[:100]}; only numbers can stand there.") from None
     check_coordinates(values, name)
     return values
 
@@ -164,7 +164,7 @@ def _numbers(text: str, name: str) -> Float[np.ndarray, " number"]:
 def _offset(text: str, name: str) -> Float[np.ndarray, " 3"]:
     values = _numbers(text, name)
     if len(values) != 3:
-        raise AkdError(f"{name}: an OFFSET needs three numbers, not {text!r}.")
+        raise AkdError(f"{name}: an OFFSET needs three numbers, not {quoted(text)}.")
     return values
 
 
@@ -173,7 +173,7 @@ def _channels(text: str, name: str) -> list[str]:
     canonical = {channel.lower(): channel for channel in CHANNELS}
     channels = [canonical.get(word.lower(), "") for word in words[1:]]
     if not words or words[0] != str(len(channels)) or "" in channels or len(set(channels)) != len(channels):
-        raise AkdError(f"{name}: CHANNELS {text!r} is not a count followed by as many of {', '.join(CHANNELS)}.")
+        raise AkdError(f"{name}: CHANNELS {quoted(text)} is not a count followed by as many of {', '.join(CHANNELS)}.")
     return channels
 
 

@@ -72,4 +72,4 @@ def _own_colors(loaded: Any) -> Float[np.ndarray, "vertex 3"] | None:
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__
+    return str(error).splitlines()[0][:200] if str(error).strip() else type(error).__name__

@@ -5,6 +5,7 @@ import math
 import zipfile
 import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -93,11 +94,7 @@ def _array(package: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
     if member.file_size > DENSEST * (member.compress_size + 1):
         raise ValueError(f"{member.filename} claims {member.file_size} bytes in {member.compress_size}")
     with package.open(member) as stream:
-        version = np.lib.format.read_magic(stream)
-        if version not in ((1, 0), (2, 0)):
-            raise ValueError(f"{member.filename} has version {version}")
-        read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, by_columns, dtype = read_header(stream)
+        shape, by_columns, dtype = _header(stream, member.filename)
         if dtype.hasobject or dtype.kind not in "fiuUS":
             raise ValueError(f"{member.filename} holds {dtype} and not numbers")
         size = math.prod(shape) * dtype.itemsize
@@ -110,3 +107,15 @@ def _array(package: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
             raise ValueError(f"{member.filename} is longer than its array")
     values = np.frombuffer(data, dtype) if size else np.zeros(0, dtype)
     return values.reshape(shape, order="F" if by_columns else "C")
+
+
+def _header(stream: Any, name: str) -> tuple[tuple[int, ...], bool, np.dtype]:
+    """Shape, whether columns come first, and type."""
+    version = np.lib.format.read_magic(stream)
+    if version not in ((1, 0), (2, 0)):
+        raise ValueError(f"{name} has version {version}")
+    try:
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        return read(stream)
+    except Exception as error:  # the header is Python, and numpy lets through what Python's parser raises
+        raise ValueError(f"{name} has a damaged header") from error

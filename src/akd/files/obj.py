@@ -15,7 +15,7 @@ from jaxtyping import Float, Int, UInt8
 from akd.errors import AkdError
 from akd.files.paint import GREY, beside, painted, picture_beside
 from akd.files.polygons import picked_uv, split_at_seams
-from akd.files.reading import MAX_COORDINATE, file_text
+from akd.files.reading import MAX_COORDINATE, file_text, quoted
 from akd.files.writing import write_file
 from akd.mesh import Material, Mesh
 
@@ -70,7 +70,7 @@ def read_obj(path: Path) -> ObjFile:
         try:
             _statement(lines, keyword, rest.split("#")[0].strip())
         except (ValueError, IndexError, OverflowError) as error:
-            raise AkdError(f"{path.name}, line {number}: {line.strip()[:60]!r} is not understood ({error}).") from None
+            raise AkdError(f"{path.name}, line {number}: {line.strip()[:60]!r} is not understood ({str(error)[:100]}).") from None
     if not lines.positions:
         raise AkdError(f"{path.name} has no vertices; is it an OBJ file?")
     if not lines.corners:
@@ -152,7 +152,7 @@ def _libraries(path: Path, names: list[str]) -> tuple[dict[str, Material], list[
     for name in dict.fromkeys(names):
         found = beside(path, name)
         if found is None:
-            notes.append(f"The materials in {name!r} are not beside {path.name}, so it has no colours from there.")
+            notes.append(f"The materials in {quoted(name)} are not beside {path.name}, so it has no colours from there.")
             continue
         library |= _materials(found, notes)
     return library, notes
@@ -170,7 +170,8 @@ def _materials(path: Path, notes: list[str]) -> dict[str, Material]:
         elif keyword.lower() == "map_kd" and name:
             picture = _picture(path, rest.strip())
             if picture is None:
-                notes.append(f"The picture {rest.strip()!r} of material {name!r} is not beside {path.name} or cannot be read.")
+                which = f"{quoted(rest.strip())} of material {quoted(name)}"
+                notes.append(f"The picture {which} is not beside {path.name} or cannot be read.")
             else:  # exporters write any Kd beside a picture, black too
                 library[name] = Material(name, np.ones(3), picture)
     return library

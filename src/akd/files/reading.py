@@ -15,6 +15,7 @@ Y_FROM_Z_UP = np.array([[1.0, 0, 0, 0], [0, 0, 1, 0], [0, -1, 0, 0], [0, 0, 0, 1
 """Turns a world whose Z axis points up so that Y does."""
 MAX_COORDINATE = 1e12  # beyond this a position is a defect of the file, and products of matrices lose all digits
 MAX_WEIGHTS = 2**28  # vertices × bones; a table of weights takes eight bytes for each
+MAX_QUOTED = 60  # characters
 WHY_UNREADABLE = {
     errno.ENOENT: "there is no such file; check the name",
     errno.ENOTDIR: "there is no such file; check the name",
@@ -83,6 +84,11 @@ def file_text(path: Path) -> str:
     if b"\0" in content[:4096]:
         raise AkdError(f"{path.name} is a binary file, but text was expected; check that the file is what its name says.")
     return content.decode("utf-8-sig", errors="replace")
+
+
+def quoted(text: str) -> str:
+    """A file's own words for a sentence about it, which a damaged file may have thousands of."""
+    return repr(text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}…")
 
 
 def unique_names(names: Sequence[str]) -> tuple[str, ...]:

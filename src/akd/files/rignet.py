@@ -17,6 +17,7 @@ from akd.files.reading import (
     file_text,
     no_mesh,
     parents_first,
+    quoted,
     reordered_parents,
     unique_names,
 )
@@ -73,7 +74,7 @@ def _parse(path: Path) -> _Lines:
         try:
             _statement(lines, words)
         except (ValueError, OverflowError) as error:
-            raise AkdError(f"{path.name}, line {number}: {line.strip()[:60]!r} is not understood ({error}).") from None
+            raise AkdError(f"{path.name}, line {number}: {line.strip()[:60]!r} is not understood ({str(error)[:100]}).") from None
     if not lines.positions:
         raise AkdError(f"{path.name} has no joints; is it a RigNet file?")
     return lines
@@ -112,9 +113,9 @@ def _tree(lines: _Lines, name: str) -> tuple[tuple[str, ...], Int[np.ndarray, " 
     place = {joint: index for index, joint in enumerate(lines.positions)}
     for joint in (lines.root or next(iter(place)), *lines.parent_of, *lines.parent_of.values()):
         if joint not in place:
-            raise AkdError(f"{name} speaks of a joint {joint!r} that no 'joints' line defines.")
+            raise AkdError(f"{name} speaks of a joint {quoted(joint)} that no 'joints' line defines.")
     if lines.root in lines.parent_of:
-        raise AkdError(f"{name}: the root {lines.root!r} has a parent, {lines.parent_of[lines.root]!r}.")
+        raise AkdError(f"{name}: the root {quoted(lines.root)} has a parent, {quoted(lines.parent_of[lines.root])}.")
     parents = np.array([place[lines.parent_of[joint]] if joint in lines.parent_of else -1 for joint in place])
     order = parents_first(parents)
     names, positions = tuple(lines.positions), np.array(list(lines.positions.values()))
@@ -133,7 +134,7 @@ def _weights(
             raise AkdError(f"{name} has weights for vertex {vertex}, but the mesh has {vertex_count}: it is another mesh's.")
         for joint, weight in row.items():
             if joint not in place or weight < 0:
-                raise AkdError(f"{name}: vertex {vertex} has the weight {weight:g} for joint {joint!r}, which cannot be.")
+                raise AkdError(f"{name}: vertex {vertex} has the weight {weight:g} for joint {quoted(joint)}, which cannot be.")
             weights[vertex, place[joint]] = weight
     total = weights.sum(1, keepdims=True)
     bare = int((total == 0).sum())

@@ -119,7 +119,7 @@ def _ascii_columns(body: bytes, before: list[_Element], vertex: _Element, name: 
     try:
         table = np.array(rows, float)
     except ValueError as error:
-        raise AkdError(f"{name}: {error}; only numbers can stand there.") from None
+        raise AkdError(f"{name}: {str(error)[:100]}; only numbers can stand there.") from None
     return dict(zip(vertex.properties, table.T, strict=True))
 
 

@@ -220,7 +220,8 @@ def _write_mp4(path: Path, pictures: Iterable[np.ndarray], size: tuple[int, int]
         command = [
             _ffmpeg(), "-y", "-v", "error", "-f", "rawvideo", "-pix_fmt", "rgb24",
             "-s", f"{width + width % 2}x{height + height % 2}", "-r", f"{fps:.9g}", "-i", "pipe:0",
-            "-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "16", "-preset", "veryfast", "-movflags", "+faststart", f"file:{part}",
+            "-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "16",
+            "-preset", "veryfast", "-movflags", "+faststart", f"file:{part}",
         ]  # fmt: skip
         with _running(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as (process, said):
             assert process.stdin is not None
