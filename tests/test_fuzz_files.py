@@ -1,0 +1,25 @@
+"""A few hundred damaged files of every format; ``python tests/fuzzing.py --cases 30000`` runs many."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CASES = 420
+TESTS = Path(__file__).resolve().parent
+
+
+def test_every_damaged_file_is_a_value_or_one_sentence() -> None:
+    if not hasattr(os, "fork"):
+        pytest.skip("workers are forked, and this system cannot")
+    command = [sys.executable, str(TESTS / "fuzzing.py"), "--cases", str(CASES), "--seed", "0"]
+    environment = os.environ | {"PYTHONPATH": str(TESTS.parent / "src"), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600, check=False)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    counts = json.loads(done.stdout.splitlines()[-1])
+    assert len(counts) >= 10
+    values = sum(ends.get("value", 0) for ends in counts.values())
+    assert values > CASES / 20, "the damage is so coarse that only the first check is ever tried"
