@@ -33,6 +33,7 @@ from typing import Any
 import numpy as np
 import torch
 import trimesh
+from akd.pose import Pose
 from PIL import Image
 
 from akd.errors import AkdError
@@ -47,7 +48,6 @@ from akd.files.splat_ply import read_splats, write_splats
 from akd.files.usd import rig_of as usd_rig_of
 from akd.mesh import Mesh
 from akd.motion import Motion
-from akd.pose import Pose
 from akd.rig import FileRig, Rig
 from akd.rigging.skeleton_json import read_skeleton_json
 from akd.skeleton import Skeleton

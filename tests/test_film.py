@@ -229,7 +229,8 @@ def test_settings_survive_their_file_and_name_mistakes(tmp_path):
         FilmSettings.load(tmp_path / "film.json")
     with pytest.raises(AkdError, match="no film settings"):
         FilmSettings.load(tmp_path / "none.json")
-    for bad in ({"width": 0}, {"fps": -1.0}, {"azimuth": (5.0, 1.0)}, {"fov": 200.0}, {"distance": (0.0, 1.0)}, {"reference_leg": 0.0}):
+    wrong = ({"width": 0}, {"fps": -1.0}, {"azimuth": (5.0, 1.0)}, {"fov": 200.0}, {"distance": (0.0, 1.0)}, {"reference_leg": 0.0})
+    for bad in wrong:
         with pytest.raises(AkdError):
             FilmSettings(**bad)
     with pytest.raises(AkdError, match="Tile"):

@@ -10,7 +10,8 @@ from unittest import mock
 import torch
 
 from akd.distill import loop
-from akd.distill.loop import Distillation, Task
+from akd.distill.loop import Distillation
+from akd.distill.task import Task
 
 
 def profile(task: Task, iterations: int = 3) -> dict[str, float]:

@@ -10,17 +10,19 @@ from typing import Any
 from akd.assets import load_rig
 from akd.character.clips import read_clip
 from akd.creatures.build import creature
-from akd.distill.foot_locking import CLIP_FPS, finished
-from akd.distill.loop import Distillation, Task
+from akd.distill.foot_locking import finish
+from akd.distill.loop import Distillation
+from akd.distill.task import CLIP_FPS, Task
 from akd.errors import AkdError
 from akd.measure.evaluation import Evaluation, evaluate, evaluate_trace
 from akd.measure.success import Success, TaskName, gait_jerk, success
 from akd.motion import Motion
-from akd.pipeline.animate import one_sentence
+from akd.pipeline.animate import memory_in_one_sentence
+from akd.pipeline.checkpoint import load_checkpoint, save_checkpoint
 from akd.pipeline.job import Job, make_task
 from akd.pipeline.progress import Progress
 from akd.pipeline.results import strip_picture
-from akd.pipeline.run_folder import RunFolder, load_checkpoint, save_checkpoint
+from akd.pipeline.run_folder import RunFolder
 from akd.prior.load import load_prior
 from akd.rig import Rig
 from experiments.study.field import FieldDistillation
@@ -91,8 +93,8 @@ def run_trial(trial: Trial, context: StudyContext, progress: Progress) -> Row:
             load_checkpoint(run, folder["checkpoint.safetensors"])
         folder.forget_log_from(run.iteration)
         while run.iteration < trial.iterations:
-            _iterate(trial, job, run, own_jerk, folder, progress)
-        motion = finished(job, task, run.trajectory)
+            _iterate(trial, run, own_jerk, folder, progress)
+        motion = finish(task, run.trajectory)
         strip_picture(rig, motion).save(folder["strip.png"])
         measured = evaluate(rig, motion, from_file=False)
     return row_of(trial, measured, own_jerk, folder.log())
@@ -138,17 +140,17 @@ def artists_clip(rig: Rig, task: TaskName) -> Motion:
     raise AkdError(f"{rig.name} came without a clip of how it {task}s.")
 
 
-def _iterate(trial: Trial, job: Job, run: Distillation, own_jerk: float | None, folder: RunFolder, progress: Progress) -> None:
+def _iterate(trial: Trial, run: Distillation, own_jerk: float | None, folder: RunFolder, progress: Progress) -> None:
     prior = run.task.prior
     assert isinstance(prior, CountedPrior)
     before, begun = (prior.evaluations, prior.renders), time.perf_counter()
-    with one_sentence(f"at iteration {run.iteration + 1} of {trial.key}"):
+    with memory_in_one_sentence(f"at iteration {run.iteration + 1} of {trial.key}"):
         numbers = run.step()
     work = {"evaluations": prior.evaluations - before[0], "renders": prior.renders - before[1]}
     entry: dict[str, Any] = {"iteration": run.iteration - 1, **numbers, **work, "seconds": time.perf_counter() - begun}
     measured = None
     if run.iteration % max(MEASURE_EVERY, trial.iterations // MAX_MEASUREMENTS) == 0:
-        measured = evaluate(run.task.rig, finished(job, run.task, run.trajectory), from_file=False)
+        measured = evaluate(run.task.rig, finish(run.task, run.trajectory), from_file=False)
         tested: Success = success(measured, trial.task, own_jerk)
         entry |= {"success": tested.passed, "failures": list(tested.failures)}
     folder.append_log(entry)

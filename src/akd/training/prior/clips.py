@@ -24,7 +24,7 @@ from akd.splats import SkinnedSplats
 from akd.training.data_card import TRAINING_PLANS
 
 CLIP_FILM = FilmSettings(reference_leg=0.9)
-"""How clips are filmed: real time at the leg length of a grown human, so that bodies of all sizes step in about as many frames."""
+"""Real time at the leg length of a grown human, so that bodies of all sizes take a stride in about as many frames."""
 NO_GROUND_SHARE = 0.15
 """Share of clips without ground."""
 ACTIONS_PER_INDIVIDUAL = 4
