@@ -22,16 +22,20 @@ class Draw:
     """Folder of the run."""
     seeds: int = 165
     """Individuals of each plan."""
+    current_plans: bool = False
+    """Begin a run with all plans of this version instead of those of the shipped weights. A run keeps the plans it began with."""
 
     def run(self) -> None:
         from rich.progress import Progress
 
+        from akd.training.data_card import run_card
         from akd.training.posespace.dataset import CREATURES, write_pose_shards
 
+        plans = run_card(self.folder, current=self.current_plans).plans
         with Progress(transient=True) as progress:
             task = progress.add_task("drawing poses", total=self.seeds)
             folder = self.folder / "poses" / CREATURES
-            write_pose_shards(folder, range(self.seeds), report=lambda done, count: progress.update(task, completed=done))
+            write_pose_shards(folder, range(self.seeds), plans, report=lambda done, count: progress.update(task, completed=done))
         console().print(f"Poses are in {folder}")
 
 

@@ -59,7 +59,7 @@ def _run_poses(run: Path, source: str, every: int) -> RigPoses:
 
 def distil_poses(
     folder: Path, prior: VideoPrior, count: int, each: int = 75,
-    report: Callable[[int, int], None] = lambda done, count: None,
+    plans: tuple[str, ...] = TRAINING_PLANS, report: Callable[[int, int], None] = lambda done, count: None,
 ) -> int:  # fmt: skip
     """Distil two motions of so many individuals, one shard each, and keep ``each`` frames of a cycle of both.
 
@@ -70,16 +70,16 @@ def distil_poses(
     for number in range(count):
         path = folder / f"{number:06d}.npz"
         if not path.exists():
-            write_shard(path, [_distilled_rig_poses(prior, number, each)])
+            write_shard(path, [_distilled_rig_poses(prior, plans[number % len(plans)], number, each)])
         with np.load(path) as stored:
             kept += len(stored[f"0.{VECTORS_KEY}"])
         report(number + 1, count)
     return kept
 
 
-def _distilled_rig_poses(prior: VideoPrior, number: int, each: int) -> RigPoses:
-    """One individual with two motions; plans take turns."""
-    plan, seed = TRAINING_PLANS[number % len(TRAINING_PLANS)], FIRST_DISTILLED_SEED + number
+def _distilled_rig_poses(prior: VideoPrior, plan: str, number: int, each: int) -> RigPoses:
+    """One individual with two motions."""
+    seed = FIRST_DISTILLED_SEED + number
     rig = creature(plan, seed)
     sentences = [f"{with_article(plan)} {gerund(verb)}" for verb in _draw_verbs(rig, seed)]
     vectors = torch.cat([_cycle_poses(prior, rig, sentence, seed, each) for sentence in sentences])

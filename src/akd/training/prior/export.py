@@ -7,6 +7,7 @@ import torch
 from safetensors.torch import load_file
 
 from akd.errors import AkdError
+from akd.training.data_card import CARD_NAME, SHIPPED_CARD, DataCard
 from akd.training.prior.cache import clip_film, normalise_encoder, read_cache
 from akd.training.prior.encoder_init import init_encoder
 from akd.training.prior.networks import Vae, build_pipeline, build_vae
@@ -41,9 +42,9 @@ def finish_encoder(run: Path, cache: Path) -> Vae:
     return vae
 
 
-def assemble(vae_run: Path, video_run: Path, cache: Path) -> Any:
+def assemble(vae_run: Path, video_run: Path, cache: Path, card: DataCard = SHIPPED_CARD) -> Any:
     """The diffusers pipeline of a run, as far as it is trained."""
-    pipe = build_pipeline()
+    pipe = build_pipeline(words=card.words)
     pipe.vae.load_state_dict(finish_encoder(vae_run, cache).state_dict())
     if _decoder(vae_run).is_file():
         _load(pipe.vae, averaged_weights(_decoder(vae_run)))
@@ -53,11 +54,12 @@ def assemble(vae_run: Path, video_run: Path, cache: Path) -> Any:
     return pipe
 
 
-def export_prior(vae_run: Path, video_run: Path, cache: Path, folder: Path, facts: str = "") -> None:
-    """Write the prior folder: weights, film settings, model card."""
-    assemble(vae_run, video_run, cache).save_pretrained(folder)
+def export_prior(vae_run: Path, video_run: Path, cache: Path, folder: Path, card: DataCard, facts: str = "") -> None:
+    """Write the prior folder: weights, film settings, data card, model card."""
+    assemble(vae_run, video_run, cache, card).save_pretrained(folder)
     clip_film(cache).save(folder / "film.json")
-    (folder / "README.md").write_text(model_card(facts, decoder=_decoder(vae_run).is_file()))
+    card.save(folder / CARD_NAME)
+    (folder / "README.md").write_text(model_card(card, facts, decoder=_decoder(vae_run).is_file()))
 
 
 def _decoder(vae_run: Path) -> Path:
@@ -75,8 +77,9 @@ def _load(network: Any, weights: dict[str, torch.Tensor]) -> None:
         raise AkdError(f"The training state has weights that the network lacks ({unknown[0]}): it belongs to another version.")
 
 
-def model_card(facts: str, *, decoder: bool) -> str:
+def model_card(card: DataCard, facts: str, *, decoder: bool) -> str:
     """The text beside the weights; ``facts`` is what was measured, ``decoder`` whether the decoder is trained."""
+    held_out, first_seed = " and ".join(card.held_out_plans), f"{card.first_held_out_seed:,}"
     samples = "" if decoder else "\nThe decoder of these weights is not trained yet: samples show noise.\n"
     return f"""---
 license: apache-2.0
@@ -86,11 +89,11 @@ pipeline_tag: text-to-video
 # The small video prior of akd
 
 A CogVideoX pipeline (transformer, 3D causal autoencoder, T5 text encoder, scheduler) of about five million parameters. It
-was made to tell whether a character *moves* like the sentence says, and for nothing else.
+scores whether a character *moves* like the prompt says, and is made for nothing else.
 
-**Data.** Clips of procedural creatures from akd itself: all body plans except bear and ostrich, individuals with seeds below
-10,000, all gaits and actions, standing still too; 17 frames of 64 × 64 pixels in the marker look (neutral body, every limb in
-a colour of its own), seen from the front right, 15 % without ground. Time is the body's own: frames per second are
+**Data.** Clips of procedural creatures from akd itself: all body plans except {held_out}, individuals with seeds below
+{first_seed}, all gaits and actions, standing still too; 17 frames of 64 × 64 pixels in the marker look (neutral body, every
+limb in a colour of its own), seen from the front right, 15 % without ground. Time is the body's own: frames per second are
 12 · √(0.9 m / leg length), so that a walking stride is about twelve frames whatever the size. Captions are generated. No
 pictures or videos made by others were used.
 

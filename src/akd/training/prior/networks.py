@@ -3,10 +3,12 @@
 A film of 17 × 64 × 64 becomes latents of 9 × 8 × 8 cells with 24 channels, which are 144 tokens.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
+from akd.training.data_card import SHIPPED_CARD
 from akd.training.prior.captions import caption_tokenizer
 
 Vae = Any
@@ -73,10 +75,10 @@ def build_scheduler() -> Any:
     )  # fmt: skip
 
 
-def build_pipeline(seed: int = 0) -> Any:
-    """The whole pipeline with random weights."""
+def build_pipeline(seed: int = 0, words: Sequence[str] = SHIPPED_CARD.words) -> Any:
+    """The whole pipeline with random weights and a tokenizer of these words."""
     from diffusers.pipelines.cogvideo.pipeline_cogvideox import CogVideoXPipeline
 
-    tokenizer: Any = caption_tokenizer()
+    tokenizer: Any = caption_tokenizer(words)
     text_encoder = build_text_encoder(len(tokenizer), seed)
     return CogVideoXPipeline(tokenizer, text_encoder, build_vae(seed), build_transformer(seed), build_scheduler())

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from akd.training.data_card import FIRST_HELD_OUT_SEED, HELD_OUT_PLANS, TRAINING_PLANS
+from akd.training.data_card import DataCard, run_card
 from akd.training.loop import TrainingConfig
 from akd.training.prior.cache import write_clips, write_latents
 from akd.training.prior.export import export_prior, finish_encoder
@@ -31,6 +31,11 @@ class PriorRun:
     """The folders of a run."""
 
     folder: Path
+
+    @property
+    def card(self) -> DataCard:
+        """Plans and words of the run."""
+        return run_card(self.folder)
 
     @property
     def clips(self) -> Path:
@@ -53,11 +58,18 @@ class PriorRun:
         return self.folder / "video"
 
 
-def film_run(run: PriorRun, count: int = INDIVIDUALS, report: Callable[[int, int], None] = lambda done, count: None) -> None:
-    """Film what is missing: one held-out individual of every plan, and so many training individuals."""
-    every = TRAINING_PLANS + HELD_OUT_PLANS
-    write_clips(run.held_out, len(every), first_seed=FIRST_HELD_OUT_SEED, plans=every, report=report)
-    write_clips(run.clips, count, report=report)
+def film_run(
+    run: PriorRun, count: int = INDIVIDUALS, report: Callable[[int, int], None] = lambda done, count: None,
+    *, current_plans: bool = False,
+) -> None:  # fmt: skip
+    """Film what is missing: one held-out individual of every plan, and so many training individuals.
+
+    A new run has the plans and words of the shipped prior, or with ``current_plans`` those of today.
+    """
+    card = run_card(run.folder, current=current_plans)
+    every = card.plans + card.held_out_plans
+    write_clips(run.held_out, len(every), first_seed=card.first_held_out_seed, plans=every, report=report)
+    write_clips(run.clips, count, plans=card.plans, report=report)
 
 
 def train_vae_run(run: PriorRun, training: TrainingConfig = DECODER) -> None:
@@ -69,11 +81,11 @@ def train_vae_run(run: PriorRun, training: TrainingConfig = DECODER) -> None:
 def train_video_run(run: PriorRun, training: TrainingConfig = VIDEO) -> None:
     """Encode the clips that are new, and train the video model."""
     write_latents(finish_encoder(run.vae, run.clips), run.clips, run.latents)
-    train_video(VideoTraining(run.clips, run.latents, run.video, training))
+    train_video(VideoTraining(run.clips, run.latents, run.video, training, card=run.card))
 
 
 def export_run(run: PriorRun, folder: Path | None = None, facts: str = "") -> Path:
     """Write the prior as far as it is trained."""
     folder = folder or run.folder / "prior"
-    export_prior(run.vae, run.video, run.clips, folder, facts)
+    export_prior(run.vae, run.video, run.clips, folder, run.card, facts)
     return folder

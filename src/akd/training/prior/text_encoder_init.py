@@ -5,14 +5,12 @@ not depend on the sentence at all. Here the first attention layer is set to find
 every token; words of one meaning start alike; all other branches start at zero; everything can be trained further.
 """
 
-from functools import cache
 from typing import Any
 
 import torch
 
 from akd.creatures.captions import action_from_prompt, negative
-from akd.creatures.words import NEAREST, SYNONYMS
-from akd.training.prior.captions import GENERIC_NOUNS
+from akd.training.data_card import GENERIC_NOUNS, SHIPPED_CARD, DataCard
 
 IMPORTANT_CHANNEL, CONSTANT_CHANNEL = 0, 1
 """Channels of an embedding: one that separates words that matter from others, and one that is the same for all words."""
@@ -27,11 +25,12 @@ SENTENCE_GAIN = 4.0
 
 
 @torch.no_grad()
-def init_text_encoder(encoder: Any, tokenizer: Any, seed: int = 0) -> None:
-    """Set the weights of a small T5 encoder."""
+def init_text_encoder(encoder: Any, tokenizer: Any, seed: int = 0, card: DataCard = SHIPPED_CARD) -> None:
+    """Set the weights of a small T5 encoder; the card knows which plan a noun means."""
     width = encoder.config.d_model
     words = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
-    meanings = [meaning(word) for word in words]
+    nouns = {part: plan for noun, plan in card.nouns.items() for part in noun.split()}
+    meanings = [meaning(word, nouns) for word in words]
     known = sorted({sense for sense in meanings if sense})
     randomness = torch.Generator().manual_seed(seed)
     table, common = torch.randn(len(words), width, generator=randomness), torch.randn(len(known), width, generator=randomness)
@@ -55,16 +54,11 @@ def init_text_encoder(encoder: Any, tokenizer: Any, seed: int = 0) -> None:
     first.o.weight.copy_(SENTENCE_GAIN * torch.eye(width))
 
 
-def meaning(token: str) -> str:
+def meaning(token: str, nouns: dict[str, str]) -> str:
     """The creature or motion that a token stands for; empty for all other tokens."""
     word = token.removeprefix("▁")
     if not token.startswith("▁") or len(word) < 2:
         return ""
     if word in GENERIC_NOUNS:
         return "somebody"
-    return _nouns().get(word) or action_from_prompt(word) or ("idle" if word in negative("") else "")
-
-
-@cache
-def _nouns() -> dict[str, str]:
-    return {part: plan for noun, plan in {**NEAREST, **SYNONYMS}.items() for part in noun.split()}
+    return nouns.get(word) or action_from_prompt(word) or ("idle" if word in negative("") else "")

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from akd.errors import AkdError
 from akd.prior.schedule import add_noise, diffusion_schedule
+from akd.training.data_card import SHIPPED_CARD, DataCard
 from akd.training.loop import TrainingConfig, train
 from akd.training.prior.cache import read_latents
 from akd.training.prior.captions import caption_tokenizer, clip_caption
@@ -36,16 +37,18 @@ class VideoTraining:
     )
     batch: int = 16
     """Clips in a batch."""
+    card: DataCard = SHIPPED_CARD
+    """Plans and words of the run."""
 
 
 class TextToVideoModel(nn.Module):
     """Text encoder and transformer, which are trained together; attributes are the keys of checkpoints."""
 
-    def __init__(self, seed: int = 0) -> None:
+    def __init__(self, seed: int = 0, card: DataCard = SHIPPED_CARD) -> None:
         super().__init__()
-        self.tokenizer = caption_tokenizer()
+        self.tokenizer = caption_tokenizer(card.words)
         self.text_encoder = build_text_encoder(len(self.tokenizer), seed)
-        init_text_encoder(self.text_encoder, self.tokenizer, seed)
+        init_text_encoder(self.text_encoder, self.tokenizer, seed, card)
         self.transformer = build_transformer(seed)
 
     def forward(self, z_t: Tensor, step: Tensor, sentences: list[str]) -> Tensor:
@@ -71,13 +74,13 @@ def train_video(config: VideoTraining) -> TextToVideoModel:
         t = ((torch.arange(config.batch) + torch.rand(config.batch, generator=randomness)) / config.batch) ** TIME_POWER
         noise = torch.randn(clean.shape, generator=randomness)
         level = schedule.level(t)
-        sentences = [clip_caption(labels[index], rng) for index in chosen.tolist()]
+        sentences = [clip_caption(labels[index], rng, config.card) for index in chosen.tolist()]
         predicted = network(add_noise(clean, noise, level), schedule.network_time(t), sentences)
         error = (predicted - schedule.target(clean, noise, level)).square().mean((1, 2, 3, 4))
         half = config.batch // 2
         return error.mean(), {"low": float(error[:half].detach().mean()), "high": float(error[half:].detach().mean())}
 
-    model = TextToVideoModel(config.training.seed)
+    model = TextToVideoModel(config.training.seed, config.card)
     train(model, loss, config.training, config.folder).use_average()
     return model
 
