@@ -1,5 +1,7 @@
 """Splats made from a mesh look like it and move with it; a mesh made from splats encloses them."""
 
+import importlib.util
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -82,6 +84,39 @@ def test_rays_find_the_ball_where_it_is():
     assert scene.blocked(origins, np.tile([0.0, 0, 1], (3, 1))).tolist() == [True, False, True]
     with pytest.raises(AkdError, match="no faces"):
         RayScene(np.zeros((3, 3)), np.zeros((0, 3), int))
+
+
+@pytest.mark.parametrize("asset", ["fox_khronos/Fox.glb", "q_knight/KnightCharacter.glb"])
+def test_rays_hit_the_same_by_embree_and_by_warp(assets, asset):
+    mesh, rng = read_gltf(assets / asset).mesh, np.random.default_rng(0)
+    middle, size = mesh.vertices.mean(0), np.ptp(mesh.vertices, axis=0).max()
+    origins = middle + size * rng.normal(size=(20_000, 3))
+    targets = middle + 0.3 * size * rng.normal(size=(20_000, 3))
+    directions = rng.uniform(0.2, 3.0, (20_000, 1)) * (targets - origins)
+    embree, warp = (RayScene(mesh.vertices, mesh.faces, backend=backend) for backend in ("embree", "warp"))
+    a, b = embree.first_hits(origins, directions), warp.first_hits(origins, directions)
+    assert 2_000 < len(a.ray) < 18_000
+    # Single precision may decide otherwise only for rays through an edge.
+    assert len(np.setxor1d(a.ray, b.ray)) <= 2
+    _, in_a, in_b = np.intersect1d(a.ray, b.ray, return_indices=True)
+    np.testing.assert_allclose(a.distance[in_a], b.distance[in_b], rtol=1e-4)
+    same = a.points.face[in_a] == b.points.face[in_b]
+    assert same.mean() > 0.999
+    places = [interpolate(mesh, hits.points, mesh.vertices)[order] for hits, order in ((a, in_a), (b, in_b))]
+    np.testing.assert_allclose(*places, atol=1e-4 * size)
+    shares = (a.points.barycentric[in_a][same], b.points.barycentric[in_b][same])
+    assert np.quantile(np.abs(shares[0] - shares[1]), 0.99) < 1e-2
+    agree = embree.blocked(origins, directions) == warp.blocked(origins, directions)
+    assert (~agree).sum() <= 2
+    assert np.array_equal(np.flatnonzero(warp.blocked(origins, directions)), b.ray)
+
+
+def test_without_embree_rays_are_cast_by_warp(monkeypatch):
+    monkeypatch.setitem(sys.modules, "embreex", None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "embreex" else pytest.fail(name))
+    scene = RayScene(ball(4).vertices, ball(4).faces)
+    assert type(scene._caster).__name__ == "WarpCaster"
+    assert scene.first_hits(np.array([[0.0, 0, -5]]), np.array([[0.0, 0, 2]])).distance == pytest.approx([2], abs=5e-3)
 
 
 def test_views_show_the_ball_filling_the_picture():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from scipy import ndimage
 from scipy.spatial import cKDTree
 
@@ -49,8 +49,6 @@ def read_splat_rig(path: Path) -> FileRig:
 
 def mesh_from_splats(splats: Splats, *, resolution: int = 96, smooth: float = 1.0) -> Mesh:
     """The closed surface around splats; ``resolution`` is the number of grid cells along the longest side."""
-    from skimage.measure import marching_cubes
-
     solid = splats.opacities > MIN_OPACITY
     if splats.splat_count == 0 or not bool(solid.any()):
         raise AkdError(f"None of the {splats.splat_count} splats is solid enough (opacity > {MIN_OPACITY}) to make a surface of.")
@@ -65,10 +63,21 @@ def mesh_from_splats(splats: Splats, *, resolution: int = 96, smooth: float = 1.
     depth = ndimage.distance_transform_edt(filled) - ndimage.distance_transform_edt(~filled)
     # Splats are as thick as their shortest axis; that much the search has overshot.
     excess = (SEARCH_RADIUS - SOLID_RADIUS) * float(splats.scales[solid].amin(1).median()) / cell
-    vertices, faces, _, _ = marching_cubes(ndimage.gaussian_filter(depth.astype(np.float32), smooth), excess)
-    vertices = vertices * cell + low - margin * cell
-    # scikit-image winds triangles the other way round for fields that are high inside.
-    return Mesh(vertices.astype(float), faces[:, ::-1].astype(int), _colors(splats, solid, vertices))
+    nodes, faces = _isosurface(ndimage.gaussian_filter(depth.astype(np.float32), smooth), excess)
+    vertices = nodes * cell + low - margin * cell
+    return Mesh(vertices, faces, _colors(splats, solid, vertices))
+
+
+def _isosurface(
+    values: Float[np.ndarray, "x y z"], level: float
+) -> tuple[Float[np.ndarray, "vertex 3"], Int[np.ndarray, "face 3"]]:
+    """The surface between grid nodes above and below a level, in grid coordinates; normals point to lower values."""
+    import igl
+
+    # Marching cubes of libigl wants x to vary fastest, and winds triangles for fields that are low inside.
+    nodes = np.stack(np.unravel_index(np.arange(values.size), values.shape, order="F"), 1).astype(float)
+    vertices, faces, _ = igl.marching_cubes(-values.ravel(order="F").astype(float), nodes, *values.shape, -level)
+    return vertices, faces.astype(int)
 
 
 def _body_points(splats: Splats, solid: Bool[torch.Tensor, " splat"]) -> Float[np.ndarray, "point 3"]:

@@ -15,25 +15,11 @@ shin is a small difference of large ones. Single precision saves a sixth of the 
 
 # mypy: ignore-errors
 
-import os
-
 import warp as wp
 
+from akd.warp_start import start_warp
 
-def _start_warp() -> None:
-    """Initialise Warp silently: it reports from C that a machine has no CUDA, and only the command line may print."""
-    wp.config.log_level = wp.LOG_ERROR
-    stderr = os.dup(2)
-    try:
-        with open(os.devnull, "wb") as nowhere:
-            os.dup2(nowhere.fileno(), 2)
-            wp.init()
-    finally:
-        os.dup2(stderr, 2)
-        os.close(stderr)
-
-
-_start_warp()
+start_warp()
 wp.set_module_options({"optimization_level": 3, "fast_math": True})
 real = wp.float64
 vec = wp.vec3d

@@ -4,7 +4,7 @@ The pictures are what splats are fitted to and compared with, and the previews.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -14,9 +14,11 @@ from torch import Tensor
 from akd.errors import AkdError
 from akd.mesh import Mesh, vertex_normals
 from akd.render.camera import Camera
+from akd.render.raycast_embree import EmbreeCaster, embree_is_installed
 
 SKY_DIRECTION = np.array([0.3, 0.9, 0.3]) / np.linalg.norm([0.3, 0.9, 0.3])
 """Where the soft light comes from: above, a little from the front and the right."""
+RayBackend = Literal["auto", "embree", "warp"]
 BORDER_PIXELS = 2
 """Pixels around the mesh's bounding rectangle that are still searched."""
 
@@ -94,32 +96,39 @@ class Hits(NamedTuple):
 
 
 class RayScene:
-    """Triangles ready to be searched by rays."""
+    """Triangles ready to be searched by rays: by embree where it is installed, else by Warp. Both are single precision."""
 
-    def __init__(self, vertices: Float[np.ndarray, "vertex 3"], faces: Int[np.ndarray, "face 3"]) -> None:
-        from embreex.mesh_construction import TriangleMesh
-        from embreex.rtcore_scene import EmbreeScene
-
+    def __init__(
+        self, vertices: Float[np.ndarray, "vertex 3"], faces: Int[np.ndarray, "face 3"], *, backend: RayBackend = "auto"
+    ) -> None:
         if len(faces) == 0:
             raise AkdError("The mesh has no faces, so there is nothing to see.")
-        self._scene = EmbreeScene()
-        TriangleMesh(self._scene, np.ascontiguousarray(vertices, np.float32), np.ascontiguousarray(faces, np.int32))
+        self._caster = _caster(backend)(_contiguous(vertices), np.ascontiguousarray(faces, np.int32))
 
     def first_hits(self, origins: Float[np.ndarray, "ray 3"], directions: Float[np.ndarray, "ray 3"]) -> Hits:
         """The nearest triangle along each ray."""
-        found = self._run(origins, directions, output=1)
-        ray = np.flatnonzero(found["primID"] >= 0)
-        u, v = found["u"][ray].astype(float), found["v"][ray].astype(float)
-        points = SurfacePoints(found["primID"][ray].astype(int), np.stack((1 - u - v, u, v), 1))
-        return Hits(ray, points, found["tfar"][ray].astype(float))
+        face, u, v, distance = self._caster.first_hits(_contiguous(origins), _contiguous(directions))
+        ray = np.flatnonzero(face >= 0)
+        u, v = u[ray].astype(float), v[ray].astype(float)
+        points = SurfacePoints(face[ray].astype(int), np.stack((1 - u - v, u, v), 1))
+        return Hits(ray, points, distance[ray].astype(float))
 
     def blocked(self, origins: Float[np.ndarray, "ray 3"], directions: Float[np.ndarray, "ray 3"]) -> Bool[np.ndarray, " ray"]:
         """Does anything lie along each ray?"""
-        return self._run(origins, directions, output=None) >= 0
+        return self._caster.blocked(_contiguous(origins), _contiguous(directions))
 
-    def _run(self, origins: np.ndarray, directions: np.ndarray, output: int | None):
-        as_float = (np.ascontiguousarray(values, np.float32) for values in (origins, directions))
-        return self._scene.run(*as_float, **({} if output is None else {"output": output}))
+
+def _contiguous(values: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(values, np.float32)
+
+
+def _caster(backend: RayBackend) -> type:
+    """The class behind a backend's name; each is imported only when used."""
+    if backend == "embree" or (backend == "auto" and embree_is_installed()):
+        return EmbreeCaster
+    from akd.render.raycast_warp import WarpCaster
+
+    return WarpCaster
 
 
 Shader = Callable[[Hits, np.ndarray], np.ndarray]
