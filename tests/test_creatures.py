@@ -1,7 +1,10 @@
 """Laws that every character made from a body plan obeys, and what sentences mean."""
 
+import ast
 import sys
+from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,8 +12,10 @@ import pytest
 import torch
 from experiments.soundness import Soundness, random_pose, soundness, stretch_under
 
+from akd.creatures import plans
 from akd.creatures.build import creature
 from akd.creatures.plans import PLANS
+from akd.creatures.plans.carnivores import DOG, FOX
 from akd.creatures.remesh import collapse_short_edges, split_long_edges
 from akd.creatures.shap_e import shap_e_mesh, stage_mesh
 from akd.creatures.words import NEAREST, SYNONYMS, character, read
@@ -201,3 +206,26 @@ def test_shap_e_meshes_are_stood_up_facing_forward() -> None:
 def test_unknown_plans_are_refused_with_the_list() -> None:
     with pytest.raises(AkdError, match="giraffe"):
         creature("unicorn")
+
+
+def test_a_plan_is_known_by_its_own_words_or_by_its_name():
+    assert DOG.nouns()[0] == "dog"
+    assert FOX.nouns() == ("fox", "vixen")
+    assert replace(DOG, name="warg").nouns() == ("warg",)
+    assert replace(DOG, name="warg", words="warg direwolf").nouns() == ("warg", "direwolf")
+    for plan in PLANS.values():
+        assert plan.name in plan.words.split()
+        assert all(SYNONYMS[word] == plan.name for word in plan.nouns())
+
+
+def test_every_plan_declared_in_a_module_is_found():
+    package = Path(plans.__file__).parent
+    declared = [
+        target.id
+        for path in package.glob("*.py")
+        if path.name != "__init__.py"
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
+        for target in node.targets
+    ]
+    assert sorted(name.lower() for name in declared) == sorted(PLANS)

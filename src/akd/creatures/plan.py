@@ -94,6 +94,13 @@ class Plan:
     """Traits whose middle is not one: a child is a human with a large head."""
     main_color: str = "coat"
     """The palette name that a colour word in a sentence refers to."""
+    words: str = ""
+    """Nouns that mean this plan, its own name among them, separated by spaces; the name alone when left out."""
+
+    def nouns(self) -> tuple[str, ...]:
+        """The words for this plan. Those that ``replace`` took over from another plan lack its own name and do not count."""
+        words = tuple(self.words.split())
+        return words if self.name in words else (self.name,)
 
     def ranges(self) -> dict[str, float]:
         """How far each trait may differ from one, on a log scale."""

@@ -26,37 +26,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-SYNONYMS = _table({
-    "human": (
-        "human person man woman guy lady adult people dancer boxer runner hero heroine soldier worker farmer "
-        "athlete teacher doctor king queen prince princess wizard witch ninja pirate cowboy zombie knight warrior "
-        "monk figure character humanoid biped mannequin grandpa grandma father mother chef police policeman "
-        "samurai fighter actor elf vampire"
-    ),
-    "child": "child kid boy girl toddler schoolboy schoolgirl baby children dwarf gnome hobbit",
-    "astronaut": "astronaut cosmonaut spaceman spacewoman diver",
-    "robot": "robot android mech droid cyborg machine automaton golem mecha transformer bot",
-    "dog": (
-        "dog puppy pup hound wolf husky retriever terrier shepherd labrador poodle beagle collie dingo coyote "
-        "jackal mutt dalmatian greyhound bulldog corgi dachshund quadruped"
-    ),
-    "fox": "fox vixen",
-    "cat": "cat kitten kitty tabby tomcat housecat feline lynx bobcat ocelot wildcat",
-    "bear": "bear grizzly cub panda polar-bear",
-    "horse": "horse pony foal stallion mare colt steed mustang unicorn",
-    "cow": "cow bull ox calf cattle heifer buffalo bison",
-    "giraffe": "giraffe",
-    "elephant": "elephant mammoth mastodon",
-    "sauropod": "sauropod brontosaurus brachiosaurus diplodocus apatosaurus longneck",
-    "tyrannosaur": "tyrannosaur tyrannosaurus t-rex trex dinosaur dino allosaurus raptor velociraptor theropod godzilla rex",
-    "ostrich": "ostrich emu rhea",
-    "chick": "chick bird chicken hen rooster duck duckling sparrow robin",
-    "crocodile": "crocodile alligator caiman croc gator",
-    "lizard": "lizard gecko iguana chameleon salamander newt skink komodo",
-    "ant": "ant insect bug termite",
-    "beetle": "beetle ladybug ladybird cockroach scarab",
-    "spider": "spider tarantula arachnid",
-})
+SYNONYMS = {word: plan.name for plan in PLANS.values() for word in plan.nouns()}
 """Words that a plan fits well."""
 NEAREST = _table({
     "human": (

@@ -1,18 +1,26 @@
-"""The body plans, one animal per declaration. Units are centimetres except where a plan says otherwise."""
+"""All body plans: every ``Plan`` at the top level of a module of this package. Units are centimetres unless a plan differs.
+
+A new plan is one declaration in one of these modules, or in a new one; nothing else needs to know of it.
+"""
+
+import pkgutil
+from importlib import import_module
 
 from akd.creatures.plan import Plan
-from akd.creatures.plans.arthropods import ANT, BEETLE, SPIDER
-from akd.creatures.plans.bipeds import ASTRONAUT, CHICK, CHILD, HUMAN, OSTRICH, ROBOT
-from akd.creatures.plans.carnivores import BEAR, CAT, DOG, FOX
-from akd.creatures.plans.hoofed import COW, ELEPHANT, GIRAFFE, HORSE, SAUROPOD
-from akd.creatures.plans.reptiles import CROCODILE, LIZARD, TYRANNOSAUR
+
+FIRST_MODULES = ("people", "carnivores", "hoofed", "theropods", "reptiles", "arthropods")
+"""The order of plans, and so of the words for them; further modules follow by name."""
+
+
+def _modules() -> list[str]:
+    found = {module.name for module in pkgutil.iter_modules(__path__)}
+    return [*FIRST_MODULES, *sorted(found.difference(FIRST_MODULES))]
+
 
 PLANS: dict[str, Plan] = {
     plan.name: plan
-    for plan in (
-        HUMAN, CHILD, ASTRONAUT, ROBOT, DOG, FOX, CAT, BEAR, HORSE, COW, GIRAFFE, ELEPHANT, SAUROPOD, TYRANNOSAUR, OSTRICH,
-        CHICK,
-        CROCODILE, LIZARD, ANT, BEETLE, SPIDER,
-    )
+    for module in _modules()
+    for plan in vars(import_module(f"{__name__}.{module}")).values()
+    if isinstance(plan, Plan)
 }
 """Every plan by name."""

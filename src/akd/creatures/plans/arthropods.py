@@ -61,6 +61,7 @@ ANT = Plan(
     ),
     markings=(Marking("stripes", "band", ("gaster",), (0.45, 0.6), (0.25, 0.4), chance=0.8),),
     traits={"girth": 0.08, "limb": 0.08},
+    words="ant insect bug termite",
 )
 BEETLE = Plan(
     "beetle", 0.002,
@@ -92,6 +93,7 @@ BEETLE = Plan(
     ),
     markings=(Marking("spots", "spot", ("spine",), (0.9, 1.3), (0.2, 0.5), chance=0.8),),
     traits={"girth": 0.08, "limb": 0.08}, main_color="shell",
+    words="beetle ladybug ladybird cockroach scarab",
 )
 SPIDER = Plan(
     "spider", 0.002,
@@ -128,4 +130,5 @@ SPIDER = Plan(
         Marking("back", "mark", ("abdomen",), amount=(0.06, 0.15), chance=0.4),
     ),
     traits={"girth": 0.1, "limb": 0.1},
+    words="spider tarantula arachnid",
 )

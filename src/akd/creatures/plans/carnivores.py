@@ -59,6 +59,10 @@ DOG = Plan(
         Marking("back", "dark", ("spine", "neck", "tail"), amount=(0.1, 0.3), chance=0.5),
         Marking("blotches", "dark", ("spine", "neck", "hind_leg", "front_leg", "head"), (0.4, 0.8), (0.2, 0.4), chance=0.3),
     ),
+    words=(
+        "dog puppy pup hound wolf husky retriever terrier shepherd labrador poodle beagle collie dingo coyote jackal mutt "
+        "dalmatian greyhound bulldog corgi dachshund quadruped"
+    ),
 )
 FOX = replace(
     DOG.with_chains(
@@ -100,6 +104,7 @@ FOX = replace(
         Marking("under", "belly", ("spine", "neck", "head", "tail"), amount=(0.32, 0.42)),
         Marking("back", "dark", ("spine", "neck", "tail"), amount=(0.1, 0.2), chance=0.5),
     ),
+    words="fox vixen",
 )
 CAT = Plan(
     "cat", 0.005,
@@ -158,6 +163,7 @@ CAT = Plan(
         Marking("stripes", "dark", ("spine", "tail", "hind_leg", "front_leg", "neck"), (0.16, 0.24), (0.3, 0.45), chance=0.6),
         Marking("blotches", "dark", ("spine", "hind_leg", "head", "neck"), (0.4, 0.7), (0.2, 0.4), chance=0.3),
     ),
+    words="cat kitten kitty tabby tomcat housecat feline lynx bobcat ocelot wildcat",
 )
 BEAR = Plan(
     "bear", 0.01,
@@ -213,4 +219,5 @@ BEAR = Plan(
         Marking("back", "dark", ("spine", "neck"), amount=(0.15, 0.3), chance=0.6),
         Marking("under", "belly", ("spine", "neck", "front_leg", "hind_leg"), amount=(0.25, 0.4)),
     ),
+    words="bear grizzly cub panda polar-bear",
 )

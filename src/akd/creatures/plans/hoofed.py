@@ -64,6 +64,7 @@ HORSE = Plan(
         Marking("blotches", "patch", TRUNK, (0.35, 0.6), (0.25, 0.4), chance=0.25),
         Marking("spots", "patch", ("spine", "hind_leg"), (0.13, 0.2), (0.2, 0.4), chance=0.12),
     ),
+    words="horse pony foal stallion mare colt steed mustang unicorn",
 )
 COW = Plan(
     "cow", 0.01,
@@ -120,6 +121,7 @@ COW = Plan(
          "eye": "#0e0908"},
     ),
     markings=(Marking("blotches", "dark", TRUNK, (0.32, 0.55), (0.35, 0.55), chance=0.8),),
+    words="cow bull ox calf cattle heifer buffalo bison",
 )
 GIRAFFE = Plan(
     "giraffe", 0.01,
@@ -183,6 +185,7 @@ GIRAFFE = Plan(
         Marking("under", "belly", ("spine",), amount=(0.12, 0.2)),
     ),
     traits={"leg": 0.07, "neck": 0.09},
+    words="giraffe",
 )
 ELEPHANT = Plan(
     "elephant", 0.01,
@@ -240,6 +243,7 @@ ELEPHANT = Plan(
         Marking("blotches", "belly", ("ear", "head", "trunk"), (0.25, 0.4), (0.2, 0.4), chance=0.5),
     ),
     traits={"girth": 0.08, "limb": 0.07},
+    words="elephant mammoth mastodon",
 )
 SAUROPOD = Plan(
     "sauropod", 0.02,
@@ -294,4 +298,5 @@ SAUROPOD = Plan(
         Marking("spots", "dark", ("spine", "neck", "tail"), (0.16, 0.3), (0.3, 0.6), chance=0.5),
         Marking("stripes", "dark", ("spine", "neck", "tail"), (0.3, 0.5), (0.25, 0.4), chance=0.35),
     ),
+    words="sauropod brontosaurus brachiosaurus diplodocus apatosaurus longneck",
 )

@@ -1,79 +1,10 @@
-"""Reptile plans: tyrannosaur, crocodile, lizard."""
+"""Sprawling plans: crocodile, lizard."""
 
 from dataclasses import replace
 
 from akd.creatures.plan import Chain, Marking, Plan
 from akd.creatures.plan import Section as S
 
-TYRANNOSAUR = Plan(
-    "tyrannosaur", 0.01,
-    chains=(
-        Chain("spine", "", "body", (
-            S("", -34, 232, 0, 28, 34), S("hips", -10, 234, 0, 36, 46), S("spine_1", 30, 232, 0, 38, 50),
-            S("spine_2", 68, 232, 0, 37, 50), S("chest", 102, 238, 0, 33, 46), S("", 128, 252, 0, 24, 34),
-        ), "spine"),
-        Chain("neck", "chest", "neck", (
-            S("neck_1", 118, 258, 0, 26, 36), S("neck_2", 140, 286, 0, 22, 29), S("", 154, 306, 0, 21, 26),
-        ), "neck", tilt=8),
-        Chain("head", "neck_2", "head", (
-            S("head", 154, 314, 0, 25, 27), S("", 176, 322, 0, 30, 28), S("", 202, 317, 0, 25, 22), S("", 228, 311, 0, 20, 17),
-            S("", 250, 307, 0, 16.5, 13), S("", 259, 305, 0, 13, 10.5),
-        ), "head"),
-        Chain("jaw", "head", "head", (
-            S("jaw", 168, 292, 0, 21, 12), S("", 194, 272, 0, 18, 10), S("", 222, 261, 0, 15, 8.5), S("", 243, 258, 0, 11, 7),
-        ), color="belly", blend=0.4),
-        Chain("tongue", "jaw", "head", (S("", 186, 284, 0, 12, 5), S("", 214, 270, 0, 11, 4),
-            S("", 230, 266, 0, 8, 3.5)), color="mouth", blend=0.2),
-        *(Chain(f"tooth_{i}", "head", "head", (S("", x, 294 + i * 0.6, z, 4.2),
-            S("", x + 1, 284 + i * 0.6, z, 1.8)), paired=True, color="teeth", blend=0.2)
-          for i, (x, z) in enumerate(((206, 18), (224, 15.5), (240, 11.5), (252, 7)))),
-        Chain("brow", "head", "head", (S("", 178, 342, 18, 6, 6),
-            S("", 198, 337, 17, 5, 5)), paired=True, color="dark", blend=0.7),
-        Chain("eye", "head", "head", (S("", 193, 330, 20.5, 6),), paired=True, color="iris", blend=0.1),
-        Chain("pupil", "head", "head", (S("", 196.5, 330, 26, 3.4),), paired=True, color="eye", solid=False),
-        Chain("nostril", "head", "head", (S("", 257, 312, 9, 3, 3),), paired=True, color="eye", solid=False),
-        Chain("arm", "chest", "arm", (
-            S("*_upper_arm", 112, 216, 24, 11, 12), S("", 112, 204, 29, 9), S("*_forearm", 106, 190, 31, 7),
-            S("*_hand", 122, 180, 31, 5.5),
-            S("", 130, 174, 32, 5.2),
-        ), "arm", paired=True),
-        Chain("claw", "*_hand", "arm", (S("", 130, 174, 34, 3.6, None),
-            S("", 138, 166, 35.5, 2.6, None, "claw")), paired=True, blend=0.3),
-        Chain("inner_claw", "*_hand", "arm", (S("", 130, 174, 30, 3.6, None),
-            S("", 139, 167, 28.5, 2.6, None, "claw")), paired=True, blend=0.3),
-        Chain("tail", "hips", "tail", (
-            S("tail_1", -48, 232, 0, 27, 33), S("tail_2", -92, 228, 0, 21, 25), S("tail_3", -136, 226, 0, 16, 18.5),
-            S("tail_4", -180, 228, 0, 11.5, 13), S("tail_5", -224, 234, 0, 8, 9), S("", -268, 244, 0, 4),
-        ), "tail", tilt=7),
-        Chain("leg", "hips", "leg", (
-            S("*_thigh", -4, 212, 26, 26, 42), S("", 10, 178, 33, 23, 35), S("*_shin", 26, 140, 36, 16, 20),
-            S("", 8, 108, 36, 13.5, 17),
-            S("*_foot", -22, 74, 36, 9.5, 11), S("", -12, 40, 36, 9, 9.5), S("*_toes", 0, 13, 36, 12, 11),
-            S("", 18, 8, 36, 9.5, 9),
-            S("", 38, 6, 36, 7, 7), S("", 46, 4, 36, 4.5, 5, "claw"),
-        ), "leg", paired=True),
-        Chain("outer_toe", "*_toes", "leg", (S("", 6, 9, 42, 8, 8), S("", 26, 6.5, 53, 6.5, 7),
-            S("", 35, 4, 57, 4.5, 5, "claw")), paired=True, blend=0.5),
-        Chain("inner_toe", "*_toes", "leg", (S("", 6, 9, 31, 8, 8), S("", 25, 6.5, 21, 6.5, 7),
-            S("", 33, 4, 18, 4.5, 5, "claw")), paired=True, blend=0.5),
-    ),
-    palettes=(
-        {"coat": "#6d7a3f", "belly": "#cdbf86", "dark": "#414a26", "mouth": "#a8453f", "teeth": "#f2ecd8", "claw": "#2a241d",
-         "iris": "#e3a51f", "eye": "#100c08"},
-        {"coat": "#8a5636", "belly": "#d8b88a", "dark": "#54301d", "mouth": "#9c3f3c", "teeth": "#f0e8d2", "claw": "#241b16",
-         "iris": "#d8c22a", "eye": "#100c08"},
-        {"coat": "#5a5f66", "belly": "#a9a79f", "dark": "#363a41", "mouth": "#a24b4b", "teeth": "#efe9da", "claw": "#1d1b1a",
-         "iris": "#d9622a", "eye": "#0e0b0a"},
-        {"coat": "#3f7358", "belly": "#bccf9a", "dark": "#264a3c", "mouth": "#ab4a44", "teeth": "#f4eedb", "claw": "#20211c",
-         "iris": "#e8b52c", "eye": "#100d0a"},
-    ),
-    markings=(
-        Marking("under", "belly", ("spine", "neck", "tail", "leg", "arm"), amount=(0.28, 0.38)),
-        Marking("stripes", "dark", ("spine", "neck", "tail", "leg"), (0.22, 0.34), (0.25, 0.42), chance=0.7),
-        Marking("back", "dark", ("spine", "neck", "tail", "head"), amount=(0.12, 0.25), chance=0.6),
-    ),
-    traits={"arm": 0.12, "head": 0.06, "girth": 0.08},
-)
 CROCODILE = Plan(
     "crocodile", 0.01,
     chains=(
@@ -133,6 +64,7 @@ CROCODILE = Plan(
         Marking("spots", "dark", ("spine", "front_leg", "hind_leg"), (0.35, 0.6), (0.2, 0.5), chance=0.5),
     ),
     traits={"leg": 0.07, "girth": 0.07},
+    words="crocodile alligator caiman croc gator",
 )
 LIZARD = replace(
     CROCODILE.without("tooth", "scute", "crest", "brow", "nostril").with_chains(
@@ -153,4 +85,5 @@ LIZARD = replace(
         {"coat": "#c8702c", "belly": "#efd79c", "dark": "#7a3820", "iris": "#d8d03a", "eye": "#0e0b07"},
     ),
     traits={"tail": 0.2, "head": 0.1},
+    words="lizard gecko iguana chameleon salamander newt skink komodo",
 )

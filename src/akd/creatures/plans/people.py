@@ -1,8 +1,8 @@
-"""Plans on two legs: human, child, astronaut, robot; ostrich and chick."""
+"""Upright plans with two arms: human, child, astronaut, robot."""
 
 from dataclasses import replace
 
-from akd.creatures.plan import Chain, Marking, Plan
+from akd.creatures.plan import Chain, Plan
 from akd.creatures.plan import Section as S
 
 HUMAN = Plan(
@@ -72,10 +72,17 @@ HUMAN = Plan(
     ),
     traits={"leg": 0.06, "body": 0.06, "neck": 0.06, "head": 0.05, "girth": 0.14, "size": 0.1},
     typical={"head": 1.1, "limb": 1.04, "body": 0.97}, main_color="shirt",
+    words=(
+        "human person man woman guy lady adult people dancer boxer runner hero heroine soldier worker farmer athlete "
+        "teacher doctor king queen prince princess wizard witch ninja pirate cowboy zombie knight warrior monk figure "
+        "character humanoid biped mannequin grandpa grandma father mother chef police policeman samurai fighter actor elf "
+        "vampire"
+    ),
 )
 CHILD = replace(
     HUMAN, name="child", traits=HUMAN.traits | {"girth": 0.1},
     typical={"head": 1.38, "leg": 0.82, "body": 0.84, "arm": 0.78, "limb": 0.92, "girth": 0.9, "size": 0.74},
+    words="child kid boy girl toddler schoolboy schoolgirl baby children dwarf gnome hobbit",
 )
 ASTRONAUT = replace(
     HUMAN.without("hair", "ear", "nose", "eye", "mouth", "pupil", "brow").with_chains(
@@ -102,6 +109,7 @@ ASTRONAUT = replace(
          "shoes": "#5d6a7a"},
     ),
     traits=HUMAN.traits | {"girth": 0.08, "limb": 0.06},
+    words="astronaut cosmonaut spaceman spacewoman diver",
 )
 ROBOT = Plan(
     "robot", 0.01,
@@ -149,86 +157,5 @@ ROBOT = Plan(
         {"coat": "#6f8f7a", "trim": "#c7b68a", "joint": "#3a423c", "dark": "#161a17", "light": "#f08a3a"},
     ),
     traits={"leg": 0.1, "body": 0.08, "head": 0.15, "girth": 0.15, "arm": 0.08},
-)
-OSTRICH = Plan(
-    "ostrich", 0.01,
-    chains=(
-        Chain("spine", "", "body", (
-            S("", -46, 140, 0, 12, 13), S("", -34, 140, 0, 24, 24), S("hips", -14, 138, 0, 31, 31),
-            S("chest", 14, 138, 0, 28, 29), S("", 34, 144, 0, 15, 18),
-        ), "spine"),
-        Chain("neck", "chest", "neck", (
-            S("neck_1", 36, 150, 0, 9.5, 12), S("neck_2", 46, 172, 0, 6.2, 6.8), S("neck_3", 50, 196, 0, 5.2, 5.5),
-            S("neck_4", 52, 218, 0, 4.8, 5),
-            S("", 54, 236, 0, 4.8, 5),
-        ), "neck", color="skin", tilt=9),
-        Chain("head", "neck_4", "head", (S("head", 55, 238, 0, 6.4, 6.2), S("", 60, 241, 0, 7.8, 7),
-            S("", 66, 239.5, 0, 5.6, 4.8)), "head", color="skin"),
-        Chain("upper_beak", "head", "head", (S("", 66, 239, 0, 5, 3), S("", 73, 237.6, 0, 4.2, 2),
-            S("", 78, 236.6, 0, 2.6, 1.6)), color="beak", blend=0.3),
-        Chain("jaw", "head", "head", (S("jaw", 63, 235, 0, 4.4, 2), S("", 70, 233.6, 0, 3.6, 1.5),
-            S("", 75, 233, 0, 2.2, 1.4)), color="beak", blend=0.3),
-        Chain("eye", "head", "head", (S("", 63.2, 243.2, 5.6, 3.1),), paired=True, color="eye", blend=0.15),
-        Chain("tuft", "head", "head", (S("", 54, 245, 0, 5.2, 4.5), S("", 58, 248, 0, 4, 2.6)), color="down", blend=0.5),
-        Chain("wing", "chest", "arm", (
-            S("*_wing_1", 17, 148, 25, 6, 12), S("*_wing_2", -4, 144, 36, 4.6, 16), S("*_wing_3", -28, 137, 38, 4.2, 14),
-            S("", -46, 130, 37, 3.6, 9, "plume"), S("", -57, 126, 36, 3, 5),
-        ), "wing", paired=True, blend=0.5),
-        Chain("tail", "hips", "tail", (
-            S("tail_1", -40, 146, 0, 17, 13), S("tail_2", -56, 150, 0, 15, 10, "plume"), S("", -72, 150, 0, 11, 8),
-            S("", -82, 147, 0, 5, 4),
-        ), "tail", tilt=10),
-        Chain("leg", "hips", "leg", (
-            S("*_thigh", -6, 122, 14, 14, 19), S("", 4, 110, 17, 11.5, 15), S("*_shin", 14, 98, 18, 8, 10, "skin"),
-            S("", 5, 80, 17, 6, 7.5),
-            S("*_foot", -8, 52, 16, 4.2, 4.6), S("", -4, 30, 16, 3.4, 3.8), S("*_toes", 1, 6.5, 16, 4.4, 4.8),
-            S("", 12, 3.6, 16, 4.4, 4), S("", 22, 2.8, 16, 3.4, 3.2, "beak"),
-        ), "leg", paired=True),
-        Chain("outer_toe", "*_toes", "leg", (S("", 4, 4, 19, 3.2, 3.6),
-            S("", 12, 2.8, 24, 2.8, 3)), paired=True, color="skin", blend=0.5),
-    ),
-    palettes=(
-        {"coat": "#25211f", "plume": "#efeae2", "skin": "#d9a895", "down": "#4a423d", "beak": "#c99a6e", "eye": "#120c0a",
-         "belly": "#3a3431"},
-        {"coat": "#7d6a58", "plume": "#cfc2b0", "skin": "#bfa18c", "down": "#6a5a4c", "beak": "#a88661", "eye": "#120c0a",
-         "belly": "#927e6a"},
-        {"coat": "#3a3634", "plume": "#f2eee8", "skin": "#8fa0ad", "down": "#5a5350", "beak": "#b58d6a", "eye": "#0f0b0a",
-         "belly": "#4a4542"},
-    ),
-    markings=(Marking("blotches", "belly", ("spine", "wing", "tail"), (0.12, 0.2), (0.3, 0.5), chance=0.8),),
-    traits={"neck": 0.1, "leg": 0.08},
-)
-CHICK = Plan(
-    "chick", 0.005,
-    chains=(
-        Chain("spine", "", "body", (
-            S("", -17, 26, 0, 6, 6), S("hips", -7, 24, 0, 13, 12.5), S("chest", 5, 24, 0, 13, 12.5), S("", 12, 26, 0, 8, 8),
-        ), "spine"),
-        Chain("neck", "chest", "neck", (S("neck", 9, 31, 0, 8.4, 8.6), S("", 12, 36, 0, 8, 8)), "neck", tilt=8),
-        Chain("head", "neck", "head", (S("head", 12, 38, 0, 9, 9), S("", 14.5, 41, 0, 10, 9.4),
-            S("", 17, 41, 0, 8, 7.4)), "head"),
-        Chain("upper_beak", "head", "head", (S("", 23.5, 41, 0, 3, 2.4),
-            S("", 29, 39.6, 0, 1.3, 1.1)), color="beak", blend=0.2),
-        Chain("jaw", "head", "head", (S("jaw", 22, 37.4, 0, 2.4, 1.3), S("", 26.4, 35.6, 0, 1.2, 1.0)), color="beak", blend=0.2),
-        Chain("eye", "head", "head", (S("", 20, 44, 6.8, 2),), paired=True, color="eye", blend=0.15),
-        Chain("wing", "chest", "arm", (S("*_wing_1", 5, 28, 11.5, 2.6, 4), S("*_wing_2", -3, 26.5, 15.6, 2, 6.4),
-            S("", -13, 23.5, 16.6, 1.6, 3)), "wing", paired=True, color="wing"),
-        Chain("tail", "hips", "tail", (S("tail", -18, 28, 0, 5, 4), S("", -25, 32, 0, 2.6, 2)), "tail", color="wing", tilt=12),
-        Chain("leg", "hips", "leg", (
-            S("*_thigh", -2, 17, 6, 5, 6), S("", 0.5, 13.5, 6.5, 3.4, 4), S("*_shin", 2, 11, 6.6, 2, 2.2, "beak"),
-            S("*_foot", -2.5, 6, 6.6, 1.5, 1.5),
-            S("*_toes", 0, 1.5, 6.6, 1.7, 1.6), S("", 4, 1.1, 6.6, 1.6, 1.4), S("", 8, 0.9, 6.6, 1.2, 1.2),
-        ), "leg", paired=True),
-        Chain("outer_toe", "*_toes", "leg", (S("", 1, 1.2, 7.2, 1.5, 1.4),
-            S("", 5.4, 0.9, 10.4, 1.2, 1.2)), paired=True, color="beak", blend=0.4),
-        Chain("inner_toe", "*_toes", "leg", (S("", 1, 1.2, 6, 1.5, 1.4),
-            S("", 5.4, 0.9, 3.2, 1.2, 1.2)), paired=True, color="beak", blend=0.4),
-    ),
-    palettes=(
-        {"coat": "#f2cf4e", "belly": "#f8e596", "wing": "#e3b23a", "beak": "#e28a2e", "eye": "#140e0a"},
-        {"coat": "#b98a52", "belly": "#e6cfa0", "wing": "#7d5730", "beak": "#d99a4a", "eye": "#140e0a"},
-        {"coat": "#eeeae2", "belly": "#f7f5f0", "wing": "#d8d2c8", "beak": "#e09a3c", "eye": "#140e0a"},
-        {"coat": "#5b86b5", "belly": "#e3b184", "wing": "#3c618f", "beak": "#4a4038", "eye": "#0f0b0a"},
-    ),
-    markings=(Marking("under", "belly", ("spine", "neck"), amount=(0.3, 0.5)),),
+    words="robot android mech droid cyborg machine automaton golem mecha transformer bot",
 )
