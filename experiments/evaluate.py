@@ -2,8 +2,8 @@
 
     python -m experiments.evaluate --frames 100 1000 10000 100000
 
-A dog's walk is repeated and its joints drift slowly, so that its ends do not meet and its stride is searched for. Each length runs in a
-process of its own; memory is what its peak exceeds that of a clip of ten frames.
+A dog's walk is repeated and its joints drift slowly, so that its ends do not meet and its stride is searched for. Each length
+runs in a process of its own; memory is what its peak exceeds that of a clip of ten frames.
 """
 
 import resource

@@ -8,6 +8,7 @@ import tyro
 
 from akd.cli import characters, pose, posespace, prior, track
 from akd.cli.animate import animate
+from akd.cli.console import print_error
 from akd.errors import AkdError
 
 COMMANDS: dict[str, Callable[..., Any]] = {
@@ -25,12 +26,12 @@ def main() -> None:
     try:
         tyro.extras.subcommand_cli_from_dict(COMMANDS, prog="akd", description=DESCRIPTION)
     except AkdError as error:
-        print(f"akd: {error}", file=sys.stderr)
+        print_error(error)
         sys.exit(2)
     except ModuleNotFoundError as error:
         if error.name not in EXTRAS:
             raise
-        print(f"akd: this needs {error.name}: pip install 'akd[{EXTRAS[error.name]}]'.", file=sys.stderr)
+        print_error(f"this needs {error.name}: pip install 'akd[{EXTRAS[error.name]}]'.")
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)

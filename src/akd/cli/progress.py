@@ -19,8 +19,9 @@ class RunProgress(Progress):
     def __init__(self, screen: Console) -> None:
         self.screen = screen
         self.bar = Bars(
-            SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn(),
-            TimeRemainingColumn(elapsed_when_finished=True), TextColumn("{task.fields[note]}"), console=screen, transient=True,
+            SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(bar_width=24), MofNCompleteColumn(),
+            TimeRemainingColumn(elapsed_when_finished=True), TextColumn("{task.fields[note]}", markup=False), console=screen,
+            transient=True,
         )  # fmt: skip
         self.shown: TaskID | None = None
         self.measured, self.total = "", 0
