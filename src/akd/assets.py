@@ -9,12 +9,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
 
 from akd.character.build import build_rig
-from akd.character.clips import bone_matrices
+from akd.character.clips import bone_matrices, read_clip
 from akd.errors import AkdError
 from akd.files.reading import file_bytes
 from akd.files.writing import write_file
@@ -87,6 +88,53 @@ def axis_vector(axis: str) -> np.ndarray:
     if sign not in "+-" or letter.lower() not in ("x", "z"):
         raise AkdError(f"A character faces along one of +x, -x, +z, -z of its file, not {axis!r}.")
     return (1.0 if sign == "+" else -1.0) * np.eye(3)["xyz".index(letter.lower())]
+
+
+def load_clips(source: str, *, forward: str | None = None, height: float | None = None) -> tuple[Rig, list[str]]:
+    """The rig behind FILE or FILE#CLIP, and the names of the clips that are meant: that one, or all of the file's."""
+    file, _, clip = source.partition("#")
+    rig = load_rig(file, forward=forward, height=height)
+    known = [] if rig.origin is None else [each.name for each in rig.origin.file.clips]
+    if not known:
+        raise AkdError(f"{file} has no clips.")
+    # Exporters put the armature's name in front: "Armature|Walk" is found as "Walk" too.
+    meant = [name for name in known if name == clip] or [name for name in known if name.split("|")[-1].lower() == clip.lower()]
+    if clip and not meant:
+        raise AkdError(f"There is no clip {clip!r} in {file}; its clips are: {', '.join(known)}.")
+    return rig, meant[:1] if clip else known
+
+
+class LoadedMotion(NamedTuple):
+    """A motion with its character."""
+
+    rig: Rig
+    motion: Motion
+    name: str
+    """For titles and for folders that are named after it."""
+    from_file: bool
+    """Does it come from an artist's file, where walks may go in place?"""
+
+
+def load_motion(
+    source: str | Path, *, fps: float = 30.0, forward: str | None = None, height: float | None = None
+) -> LoadedMotion:
+    """A motion and its character: FILE#CLIP, a run's folder, or a motion.npz beside its rig.glb."""
+    path = Path(source)
+    if path.is_dir() or path.suffix == ".npz":
+        from akd.files.motion_npz import read_motion
+
+        folder = path if path.is_dir() else path.parent
+        if not (folder / "rig.glb").is_file():
+            raise AkdError(f"{folder} has no rig.glb, so it is not a run: give its folder, or a clip as FILE#CLIP.")
+        rig = load_rig(folder / "rig.glb", forward=forward, height=height)
+        motion = read_motion(path / "motion.npz" if path.is_dir() else path, rig.skeleton)
+        return LoadedMotion(rig, motion, folder.resolve().name, from_file=False)
+    check_fps(fps)
+    rig, names = load_clips(str(source), forward=forward, height=height)
+    short = names[0].split("|")[-1]
+    if len(names) != 1:
+        raise AkdError(f"{source} has several clips; name one, as in {source}#{short}.")
+    return LoadedMotion(rig, read_clip(rig, names[0], fps).motion, f"{rig.name}-{short}", from_file=True)
 
 
 def in_place(motion: Motion) -> Motion:

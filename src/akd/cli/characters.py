@@ -46,9 +46,10 @@ def evaluate(
     """
     from rich.table import Table
 
+    from akd.assets import load_clips
     from akd.measure.evaluation import evaluate as measure
 
-    rig, names = _rig_and_clips(clip, forward, height)
+    rig, names = load_clips(clip, forward=forward, height=height)
     found: dict[str, tuple] = {}
     for name in watched(names, len(names), f"measuring {rig.name}", quiet=as_json or len(names) == 1):
         read = _read_clip(rig, name, fps)
@@ -94,9 +95,9 @@ def convert(
         travel: Keep the movement over the ground; --no-travel plays in place.
         force: Overwrite the output if it exists.
     """
-    from akd.assets import save_animation
+    from akd.assets import load_clips, save_animation
 
-    rig, names = _rig_and_clips(clip, forward, height)
+    rig, names = load_clips(clip, forward=forward, height=height)
     if len(names) != 1:
         raise AkdError(f"{clip} has several clips; name one, as in {clip}#{names[0]}.")
     read = _read_clip(rig, names[0], fps)
@@ -217,23 +218,6 @@ def splat(
     splats = mesh_splats(read_file(file).mesh, mode=mode, count=count, seed=seed)
     write_splats(target, splats)
     console().print(f"Wrote {target}: {splats.splat_count} splats.")
-
-
-def _rig_and_clips(text: str, forward: str | None, height: float | None) -> "tuple[Rig, list[str]]":
-    """The rig behind FILE[#CLIP], and the clips that are meant."""
-    from akd.assets import load_rig
-
-    file, _, clip = text.partition("#")
-    rig = load_rig(Path(file), forward=forward, height=height)
-    assert rig.origin is not None
-    known = [c.name for c in rig.origin.file.clips]
-    if not known:
-        raise AkdError(f"{file} has no clips.")
-    # Exporters put the armature's name in front: "Armature|Walk" is found as "Walk" too.
-    meant = [n for n in known if n == clip] or [n for n in known if n.split("|")[-1].lower() == clip.lower()]
-    if clip and not meant:
-        raise AkdError(f"There is no clip {clip!r} in {file}; its clips are: {', '.join(known)}.")
-    return rig, meant[:1] if clip else known
 
 
 def _read_clip(rig: "Rig", name: str, fps: float) -> "ReadClip":

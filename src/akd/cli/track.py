@@ -10,10 +10,8 @@ from akd.cli.console import AsJson, Facing, Height, console, print_json, watched
 from akd.errors import AkdError
 
 if TYPE_CHECKING:
-    from akd.motion import Motion
     from akd.physics.track import TrackResult
     from akd.physics.track_settings import TrackSettings
-    from akd.rig import Rig
 
 
 def track(
@@ -53,10 +51,11 @@ def track(
         film: Also make the pictures; --no-film is quicker.
         force: Write into a folder that exists.
     """
+    from akd.assets import load_motion
     from akd.physics.track import track as simulate
     from akd.pipeline.track import comparison, numbers, write_result
 
-    rig, motion, name, from_file = _motion(clip, fps, forward, height)
+    rig, motion, name, from_file = load_motion(clip, fps=fps, forward=forward, height=height)
     folder = out or Path("runs") / f"{name}-tracked"
     if folder.exists() and not force:
         raise AkdError(f"{folder} exists already: choose another name with --out, or add --force to write into it.")
@@ -71,26 +70,6 @@ def track(
     screen.print(_table(name, comparison(result), result))
     for path in paths:
         screen.print(f"Wrote {path}")
-
-
-def _motion(text: str, fps: float, forward: str | None, height: float | None) -> "tuple[Rig, Motion, str, bool]":
-    """Rig, motion, a name for it, and whether an artist's file is where it comes from."""
-    from akd.assets import load_rig
-    from akd.cli.characters import _read_clip, _rig_and_clips
-    from akd.files.motion_npz import read_motion
-
-    path = Path(text)
-    if path.is_dir() or path.suffix == ".npz":
-        folder = path if path.is_dir() else path.parent
-        if not (folder / "rig.glb").is_file():
-            raise AkdError(f"{folder} has no rig.glb, so it is not a run: give its folder, or a clip as FILE#CLIP.")
-        rig = load_rig(folder / "rig.glb", forward=forward, height=height)
-        source = path / "motion.npz" if path.is_dir() else path
-        return rig, read_motion(source, rig.skeleton), folder.resolve().name, False
-    rig, names = _rig_and_clips(text, forward, height)
-    if len(names) != 1:
-        raise AkdError(f"{text} has several clips; name one, as in {text}#{names[0].split('|')[-1]}.")
-    return rig, _read_clip(rig, names[0], fps).motion, f"{rig.name}-{names[0].split('|')[-1]}", True
 
 
 def _settings(recipe: str, upright: str, substeps: int | None) -> "TrackSettings":

@@ -1,7 +1,7 @@
 """`akd creature`: a character made from a sentence, moving by our own gaits and actions, as files and pictures."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,15 @@ class Shown:
     gait: str
     messages: tuple[str, ...]
     """What was understood only in part."""
+
+
+def make_character(description: str, *, seed: int = 0) -> Rig:
+    """A character made from words: species, colour, size, build. Another seed gives another individual.
+
+        rig = akd.make_character("a tall giraffe")
+    """
+    rig, message = character(description, seed)
+    return replace(rig, notes=(*rig.notes, message)) if message else rig
 
 
 def make_creature(prompt: str, *, gait: str | None, seed: int, cycles: int) -> Shown:

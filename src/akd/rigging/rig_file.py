@@ -9,6 +9,7 @@ import numpy as np
 from akd.assets import axis_vector, check_height, read_file, rig_from
 from akd.character.build import build_rig
 from akd.errors import AkdError
+from akd.mesh import Mesh
 from akd.rig import FileRig, Rig
 from akd.rigging.mesh_rig import rig_static
 from akd.rigging.skeleton_json import read_skeleton_json
@@ -26,6 +27,20 @@ def load_or_rig(path: Path, *, forward: str | None = None, height: float | None 
     if file.names and file.weights.any():
         return rig_from(file, forward=forward, height=height)
     return complete_rig(file, forward=forward, height=height)
+
+
+def auto_rig(mesh: Mesh | str | Path, *, template: str | None = None, height: float | None = None) -> Rig:
+    """A rig for a mesh that has none, from its shape alone: skeleton, limb labels and skin weights.
+
+        rig = akd.auto_rig("statue.obj")
+
+    ``mesh`` is a file or a ``Mesh`` with Y up; ``template`` says what it is if you know better (biped, bird, quadruped, insect,
+    spider or snake); ``height`` is how tall it is [m]. Skeletons and weights that a file already has are kept.
+    """
+    if not isinstance(mesh, Mesh):
+        return rig_file(Path(mesh), template=template, height=height)
+    nothing = np.zeros(0, int), np.zeros((0, 4, 4)), mesh, np.zeros((mesh.vertex_count, 0))
+    return complete_rig(FileRig((), *nothing), template=template, height=height)
 
 
 def rig_file(
