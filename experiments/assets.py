@@ -24,7 +24,7 @@ def anatomy_row(name: str, rig: Rig) -> str:
     skeleton = rig.skeleton
     counts = ", ".join(
         f"{len(found)} {kind}{'s' if len(found) > 1 else ''}"
-        for kind in ("leg", "arm", "wing", "tail", "neck", "head")
+        for kind in ("leg", "arm", "wing", "fin", "tail", "neck", "head")
         if (found := skeleton.limbs_of(kind))  # type: ignore[arg-type]
     )
     ahead = rig.origin.T_file_stage[:3, 0]

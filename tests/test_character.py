@@ -1,5 +1,6 @@
 """What bones mean: limbs, sides and facing of real rigs, and of copies whose names, axes and order say nothing."""
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from akd.mesh import Mesh
 from akd.motion import Motion
 from akd.rig import FileRig, Rig
 from akd.skeleton import Pose, forward_kinematics
-from sample_files import chain_file, walker_file
+from sample_files import chain_file, file_of_boxes, walker_file
 
 # legs, arms, wings, tails and the facing direction of every legged asset, checked by eye.
 ANATOMY = {
@@ -118,6 +119,83 @@ def test_detached_feet_find_their_legs():
         assert names[rig.skeleton.parents[names.index(f"foot.{side}")]] == f"shin.{side}"
     assert "master" not in names
     assert counted(rig) == (2, 0, 0, 0)
+
+
+def limb_counts(rig: Rig) -> dict[str, int]:
+    return dict(Counter(limb.kind for limb in rig.skeleton.limbs if limb.kind not in ("spine", "neck", "head")))
+
+
+def mirrored_bones(left: dict) -> dict:
+    """Bones of boxes and their mirror images: names ending in a, b … become …1 and …2, so that they tell nothing."""
+    flip = lambda point: (-point[0], *point[1:])  # noqa: E731
+    out = {}
+    for name, (parent, head, centre, size) in left.items():
+        out[f"{name}1"] = (f"{parent}1" if parent in left else parent, head, centre, size)
+    for name, (parent, head, centre, size) in left.items():
+        out[f"{name}2"] = (f"{parent}2" if parent in left else parent, flip(head), flip(centre) if centre else None, size)
+    return out
+
+
+def fish_bones() -> dict:
+    """A trunk along z, its chain from the head to the tail."""
+    bones: dict = {"a": (None, (0, 1, 2), (0, 1, 1.6), (0.8, 1.4, 1.2))}
+    for i, (name, above) in enumerate(zip("bcd", "abc", strict=True)):
+        bones[name] = (above, (0, 1, 1 - i), (0, 1, 0.5 - i), (0.6 - 0.2 * i, 1.2 - 0.3 * i, 1))
+    return bones
+
+
+@pytest.mark.parametrize("height", [0.3, 0.9])  # at the lowest point of the body, and at half its height
+@pytest.mark.parametrize("pairs", [1, 2])
+def test_fins_carry_nothing_and_are_no_legs(height: float, pairs: int):
+    bones, fins = fish_bones(), {}
+    for pair, z in list(enumerate((1.2, -0.6)))[:pairs]:
+        place = (0.4, height + 0.3, z)
+        fins[f"f{pair}"] = ("ab"[pair], place, (0.65, height + 0.15, z - 0.2), (0.5, 0.3, 0.5))
+    rig = build_rig(file_of_boxes(bones | mirrored_bones(fins)), forward=np.array([0.0, 0.0, 1.0]))
+    check_rig(rig)
+    if pairs == 2 and height == 0.3:  # without clips, two pairs on the ground could be a lizard's
+        assert limb_counts(rig).get("fin", 0) + limb_counts(rig).get("leg", 0) == 4
+    else:
+        assert limb_counts(rig) == {"fin": 2 * pairs, "tail": 1}
+
+
+def test_a_chain_that_runs_from_the_head_backwards_is_a_tail():
+    assert limb_counts(build_rig(file_of_boxes(fish_bones()), forward=np.array([0.0, 0.0, 1.0]))) == {"tail": 1}
+
+
+def long_body() -> dict:
+    """A lying body of two bones."""
+    return {"a": (None, (0, 1, 0), (0, 1.1, 0), (0.5, 0.5, 1.4)), "b": ("a", (0, 1.1, 0.7), (0, 1.2, 1.0), (0.4, 0.4, 0.6))}
+
+
+@pytest.mark.parametrize("girdle", [False, True])
+def test_eight_legs_are_found_one_by_one_even_on_a_common_bone(girdle: bool):
+    legs: dict = {"g": ("a", (0.2, 1, 0), None, ())} if girdle else {}
+    for i, z in enumerate((-0.6, -0.2, 0.2, 0.6)):
+        legs[f"u{i}"] = ("g" if girdle else "a", (0.25, 1, z), (0.7, 1.2, 1.2 * z), (0.9, 0.1, 0.1))
+        legs[f"l{i}"] = (f"u{i}", (1.2, 1.4, 1.4 * z), (1.5, 0.7, 1.6 * z), (0.1, 1.4, 0.1))
+    rig = build_rig(file_of_boxes(long_body() | mirrored_bones(legs)))
+    check_rig(rig)
+    assert limb_counts(rig)["leg"] == 8
+    assert {leg.order for leg in rig.legs} == {0, 1, 2, 3}
+
+
+def test_eyebrows_are_no_legs_and_no_arms():
+    bones: dict = {"a": (None, (0, 0.5, 0), (0, 0.7, 0), (1.2, 1.4, 1.2)), "b": ("a", (0, 1.2, 0), (0, 1.6, 0), (0.8, 0.6, 0.8))}
+    brow = {"e": ("a", (0.3, 1.3, 0.6), (0.3, 1.35, 0.65), (0.2, 0.06, 0.06))}
+    assert limb_counts(build_rig(file_of_boxes(bones | mirrored_bones(brow)))) == {}
+
+
+def test_arms_that_begin_in_the_skin_of_a_large_head_are_arms():
+    bones: dict = {"a": (None, (0, 1, 0), (0, 1.25, 0), (0.4, 0.5, 0.3)), "b": ("a", (0, 1.2, 0), (0, 1.4, 0), (0.4, 0.3, 0.3))}
+    bones["c"] = ("b", (0, 1.6, 0), (0, 2.2, 0), (1.4, 1.4, 1.4))
+    sides = {
+        "u": ("b", (0.3, 1.45, 0), (0.6, 1.45, 0), (0.6, 0.2, 0.2)),
+        "t": ("a", (0.15, 1, 0), (0.15, 0.5, 0.05), (0.2, 1, 0.3)),
+    }
+    rig = build_rig(file_of_boxes(bones | mirrored_bones(sides)))
+    check_rig(rig)
+    assert limb_counts(rig) == {"arm": 2, "leg": 2}
 
 
 def test_a_chain_without_limbs_is_a_rig_too():

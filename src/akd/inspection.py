@@ -14,6 +14,7 @@ LIMB_COLORS = {
     "leg": "yellow",
     "arm": "cyan",
     "wing": "magenta",
+    "fin": "bright_cyan",
     "tail": "green",
     "neck": "blue",
     "head": "red",

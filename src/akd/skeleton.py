@@ -41,7 +41,7 @@ class Pose:
         return Pose(self.root_position.to(dtype), self.root_rotation.to(dtype), self.angles.to(dtype))
 
 
-Kind = Literal["leg", "arm", "wing", "tail", "neck", "head", "spine"]
+Kind = Literal["leg", "arm", "wing", "fin", "tail", "neck", "head", "spine"]
 Side = Literal["L", "R", "C"]
 LATERAL = np.array([0.0, 0.0, 1.0])
 

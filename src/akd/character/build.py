@@ -6,7 +6,7 @@ from jaxtyping import Float, Int
 from akd.character.control import control_tree, every_bone
 from akd.character.facing import facing_matrix, forward_votes
 from akd.character.limbs import find_legs, label_limbs
-from akd.character.symmetry import RestGeometry, mirror_partners, symmetry_plane
+from akd.character.symmetry import ClipPaths, RestGeometry, mirror_partners, symmetry_plane
 from akd.errors import AkdError
 from akd.rig import FileRig, Origin, Rig
 from akd.skeleton import Limb, Skeleton, bone_frames
@@ -33,10 +33,11 @@ def build_rig(
     weights = _gather_weights(file, tree.joint_of_bone, len(tree.bones))
     names = tuple(file.names[b] for b in tree.bones)
     body = RestGeometry(names, tree.parents, file.rest[tree.bones, :3, 3], file.mesh.vertices, weights.argmax(1))
-    T_stage_file, asymmetry = _turn(body, _clip_paths(file, tree.bones), file.forward, forward)
+    paths = _clip_paths(file, tree.bones, body)
+    T_stage_file, asymmetry = _turn(body, paths, file.forward, forward)
     body = body.moved(T_stage_file)
     partner = mirror_partners(body) if labels is None else labels[1]
-    limbs = label_limbs(body, partner) if labels is None else labels[0]
+    limbs = label_limbs(body, partner, paths) if labels is None else labels[0]
     T_fit = _stand_on_ground(body, limbs)
     T_stage_file = T_fit @ T_stage_file
     body = body.moved(T_fit)
@@ -68,17 +69,19 @@ def _gather_weights(file: FileRig, joint_of_bone: Int[np.ndarray, " bone"], join
     return out
 
 
-def _clip_paths(file: FileRig, bones: Int[np.ndarray, " joint"]) -> Float[np.ndarray, "clip frame joint 3"] | None:
-    """Where the joints' heads are in a sample of the clips."""
+def _clip_paths(file: FileRig, bones: Int[np.ndarray, " joint"], body: RestGeometry) -> ClipPaths | None:
+    """Where joints and bone ends are in a sample of the clips, in the file's axes."""
     if not file.clips or file.sample is None:
         return None
     chosen = file.clips[:: max(1, len(file.clips) // PATH_CLIPS)]
-    return np.stack([file.sample(c.name, np.linspace(0, c.duration, PATH_FRAMES))[:, bones][..., :3, 3] for c in chosen])
+    world = np.stack([file.sample(c.name, np.linspace(0, c.duration, PATH_FRAMES))[:, bones] for c in chosen])
+    ends = np.einsum("jab,jb->ja", np.linalg.inv(file.rest[bones]), np.append(body.tails, np.ones((len(bones), 1)), 1))
+    return ClipPaths(world[..., :3, 3], np.einsum("cfjab,jb->cfja", world[..., :3, :], ends))
 
 
 def _turn(
     body: RestGeometry,
-    paths: Float[np.ndarray, "clip frame joint 3"] | None,
+    paths: ClipPaths | None,
     prescribed: Float[np.ndarray, " 3"] | None,
     given: Float[np.ndarray, " 3"] | None,
 ) -> tuple[Float[np.ndarray, "4 4"], float]:
@@ -90,11 +93,11 @@ def _turn(
         return facing_matrix(ahead, centre), asymmetry
     turned = body.moved(facing_matrix(ahead, centre))
     partner = mirror_partners(turned)
-    legs = [leg for leg in find_legs(turned, partner) if leg < partner[leg]]
-    pairs = [(turned.subtree[leg].tolist(), turned.subtree[partner[leg]].tolist()) for leg in legs]
+    legs = [leg for leg in find_legs(turned, partner, paths) if leg < partner[leg]]
+    pairs = [(turned.subtree(leg).tolist(), turned.subtree(int(partner[leg])).tolist()) for leg in legs]
     turn = facing_matrix(ahead, centre)[:3, :3]
     hint = turn @ prescribed if prescribed is not None else None
-    sign = 1.0 if forward_votes(turned, pairs, None if paths is None else paths @ turn.T, hint) >= 0 else -1.0
+    sign = 1.0 if forward_votes(turned, pairs, None if paths is None else paths.turned(turn), hint) >= 0 else -1.0
     return facing_matrix(sign * ahead, centre), asymmetry
 
 

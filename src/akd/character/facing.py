@@ -3,9 +3,7 @@
 import numpy as np
 from jaxtyping import Float
 
-from akd.character.symmetry import RestGeometry, says, side_of
-
-Paths = Float[np.ndarray, "clip frame joint 3"]
+from akd.character.symmetry import ClipPaths, RestGeometry, says, side_of
 
 
 def facing_matrix(ahead: Float[np.ndarray, " 3"], centre: Float[np.ndarray, " 3"]) -> Float[np.ndarray, "4 4"]:
@@ -20,18 +18,18 @@ def facing_matrix(ahead: Float[np.ndarray, " 3"], centre: Float[np.ndarray, " 3"
 def forward_votes(
     body: RestGeometry,
     pairs: list[tuple[list[int], list[int]]],
-    paths: Paths | None,
+    paths: ClipPaths | None,
     prescribed: Float[np.ndarray, " 3"] | None,
 ) -> float:
     """Positive if the body faces +X, negative if −X.
 
     ``pairs`` lists the joints of both legs of every pair, from the body outwards; ``paths`` is where the joints go in
-    the clips, a stretch of frames each; ``prescribed`` is the direction that the file format wants.
+    the clips, the same number of frames each; ``prescribed`` is the direction that the file format wants.
     """
     feet = [leg for pair in pairs for leg in pair]
     votes = 2.5 * _side_names(body) + 2.0 * _end_names(body) + 1.5 * _toes(body, feet) + 0.5 * _high_end(body)
     if paths is not None and pairs:
-        left, right = (paths[:, :, [pair[side][-1] for pair in pairs]] - paths[:, :, :1] for side in (0, 1))
+        left, right = (np.stack([_foot_path(paths, pair[side]) for pair in pairs], 2) for side in (0, 1))
         votes += 2.0 * _swing(left, right)
     if prescribed is not None:
         votes += 0.4 * float(prescribed[0])
@@ -65,6 +63,12 @@ def _toes(body: RestGeometry, feet: list[list[int]]) -> float:
         if len(foot) and len(shin):
             leans.append(foot.mean() - shin.mean())
     return float(np.clip(np.mean(leans) / (0.02 * body.size), -1, 1)) if leans else 0.0
+
+
+def _foot_path(paths: ClipPaths, leg: list[int]) -> Float[np.ndarray, "clip frame 3"]:
+    """Where the foot goes, seen from the root: the last joint, or the end of a leg that is one bone."""
+    foot = (paths.heads if len(leg) > 1 else paths.tails)[:, :, leg[-1]]
+    return foot - paths.heads[:, :, 0]
 
 
 def _swing(left: Float[np.ndarray, "clip frame pair 3"], right: Float[np.ndarray, "clip frame pair 3"]) -> float:

@@ -7,6 +7,7 @@ alone: they come in many languages and contain mistakes.
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -64,20 +65,67 @@ class RestGeometry:
         return np.concatenate((self.vertices, self.joints))
 
     @cached_property
-    def subtree(self) -> list[np.ndarray]:
-        """For each joint, itself and everything below it."""
-        below = np.eye(len(self.parents), dtype=bool)
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """The joints below each joint, in order."""
+        out: list[list[int]] = [[] for _ in self.parents]
+        for joint, parent in enumerate(self.parents.tolist()):
+            if parent >= 0:
+                out[parent].append(joint)
+        return tuple(map(tuple, out))
+
+    def subtree(self, top: int) -> Int[np.ndarray, " some"]:
+        """A joint and everything below it, in order."""
+        out = [top]
+        for joint in out:  # grows while it is walked through
+            out.extend(self.children[joint])
+        return np.sort(out)
+
+    def gathered(self, values: Float[np.ndarray, " joint *rest"]) -> Float[np.ndarray, " joint *rest"]:
+        """Sums of a value over each joint and everything below it."""
+        out = np.array(values)
         for joint in range(len(self.parents) - 1, 0, -1):
-            below[self.parents[joint]] |= below[joint]
-        return [np.flatnonzero(row) for row in below]
+            out[self.parents[joint]] += out[joint]
+        return out
+
+    @cached_property
+    def centres(self) -> Float[np.ndarray, "joint 3"]:
+        """The mean joint of each joint's subtree."""
+        return self.gathered(self.joints) / self.counts[:, None]
+
+    @cached_property
+    def skin_centres(self) -> Float[np.ndarray, "joint 3"]:
+        """The mean vertex of each joint's subtree, or its mean joint where it moves no skin."""
+        total = np.zeros((len(self.parents), 3))
+        np.add.at(total, self.owner, self.vertices)
+        number = self.gathered(np.bincount(self.owner, minlength=len(self.parents)).astype(float))
+        return np.where(number[:, None] > 0, self.gathered(total) / np.maximum(number, 1)[:, None], self.centres)
+
+    @cached_property
+    def low(self) -> float:
+        """Height of the lowest point."""
+        return float(self.points[:, 1].min())
+
+    @cached_property
+    def counts(self) -> Float[np.ndarray, " joint"]:
+        """How many joints each joint's subtree has."""
+        return self.gathered(np.ones(len(self.parents)))
+
+    @cached_property
+    def _owned(self) -> tuple[Int[np.ndarray, " vertex"], Int[np.ndarray, " bound"]]:
+        """Vertices sorted by the joint that owns them, and where each joint's begin (with the end as last entry)."""
+        order = np.argsort(self.owner, kind="stable")
+        return order, np.searchsorted(self.owner[order], np.arange(len(self.parents) + 1))
+
+    def vertices_of(self, joints: Int[np.ndarray, " some"] | list[int]) -> Int[np.ndarray, " vertex"]:
+        """Indices of the vertices that these joints own, in order."""
+        order, bounds = self._owned
+        parts = [order[bounds[joint] : bounds[joint + 1]] for joint in joints]
+        return np.sort(np.concatenate(parts)) if parts else np.zeros(0, int)
 
     def skin(self, joints: Int[np.ndarray, " some"] | list[int]) -> Float[np.ndarray, "vertex 3"]:
         """The vertices that these joints own, or the joints themselves where they own none."""
-        own = self.vertices[np.isin(self.owner, joints)]
+        own = self.vertices[self.vertices_of(joints)]
         return own if len(own) else self.joints[joints]
-
-    def children(self, joint: int) -> list[int]:
-        return np.flatnonzero(self.parents == joint).tolist()
 
     def moved(self, matrix: Float[np.ndarray, "4 4"]) -> "RestGeometry":
         """The body in another frame."""
@@ -89,9 +137,8 @@ class RestGeometry:
         """Where bones end: at the mean of the children, or for a leaf as far as its skin reaches."""
         out = np.empty_like(self.joints)
         for joint, head in enumerate(self.joints):
-            children = self.children(joint)
-            if children:
-                out[joint] = self.joints[children].mean(0)
+            if self.children[joint]:
+                out[joint] = self.joints[list(self.children[joint])].mean(0)
                 continue
             reach = self.skin([joint]) - head
             along = reach.mean(0)
@@ -103,6 +150,17 @@ class RestGeometry:
             along /= np.linalg.norm(along)
             out[joint] = head + along * max(float(np.percentile(reach @ along, 95)), 0.0)
         return out
+
+
+class ClipPaths(NamedTuple):
+    """Where joints and the ends of their bones go in a sample of a file's clips."""
+
+    heads: Float[np.ndarray, "clip frame joint 3"]
+    tails: Float[np.ndarray, "clip frame joint 3"]
+
+    def turned(self, rotation: Float[np.ndarray, "3 3"]) -> "ClipPaths":
+        """The paths in axes turned by this rotation."""
+        return ClipPaths(self.heads @ rotation.T, self.tails @ rotation.T)
 
 
 SAMPLED_VERTICES = 600  # how many take part in the search for the plane
@@ -117,7 +175,8 @@ def symmetry_plane(body: RestGeometry) -> tuple[Float[np.ndarray, " 3"], Float[n
     points = _sample(body)
     tree = cKDTree(points)
     named = _lateral_by_names(body)
-    coarse = [_try_plane(points, tree, angle, body.size) for angle in np.radians(np.arange(0, 180, 5))]
+    plane_at = lambda angle: _try_plane(points, tree, angle, body.size, body.joints[0])  # noqa: E731
+    coarse = [plane_at(angle) for angle in np.radians(np.arange(0, 180, 5))]
     best = min(error for error, _, _ in coarse)
     chosen = [plane for plane in coarse if plane[0] <= best + PLANE_TIE]
     if named is not None:
@@ -128,7 +187,7 @@ def symmetry_plane(body: RestGeometry) -> tuple[Float[np.ndarray, " 3"], Float[n
     _, normal, centre = max(chosen, key=split)
     around = np.arctan2(normal[2], normal[0])
     for width in (4.0, 1.0, 0.25):
-        fine = [_try_plane(points, tree, around + np.radians(width * k), body.size) for k in (-1, -0.5, 0, 0.5, 1)]
+        fine = [plane_at(around + np.radians(width * k)) for k in (-1, -0.5, 0, 0.5, 1)]
         error, normal, centre = min(fine, key=lambda plane: plane[0])
         around = np.arctan2(normal[2], normal[0])
     return normal, centre, error
@@ -141,11 +200,11 @@ def mirror_partners(body: RestGeometry) -> Int[np.ndarray, " joint"]:
     while waiting:
         one, other = waiting.pop()
         partner[one], partner[other] = other, one
-        waiting += _match(body, body.children(one), body.children(other), same=one == other)
+        waiting += _match(body, body.children[one], body.children[other], same=one == other)
     return partner
 
 
-def _match(body: RestGeometry, ones: list[int], others: list[int], same: bool) -> list[tuple[int, int]]:
+def _match(body: RestGeometry, ones: tuple[int, ...], others: tuple[int, ...], same: bool) -> list[tuple[int, int]]:
     """Pair the children of two mirrored joints (or of one joint on the plane) by what each carries, nearest first."""
     pairs = sorted((_mirror_distance(body, a, b), a, b) for i, a in enumerate(ones) for b in (ones[i:] if same else others))
     out, used = [], set()
@@ -163,29 +222,39 @@ def _mirror_distance(body: RestGeometry, a: int, b: int) -> float:
     """How far a and its limb are from being the mirror image of b and its limb."""
     flip = np.array([1.0, 1.0, -1.0])
     heads = np.linalg.norm(body.joints[a] * flip - body.joints[b])
-    limbs = np.linalg.norm(body.joints[body.subtree[a]].mean(0) * flip - body.joints[body.subtree[b]].mean(0))
-    sizes = abs(len(body.subtree[a]) - len(body.subtree[b]))
+    limbs = np.linalg.norm(body.centres[a] * flip - body.centres[b])
+    sizes = abs(body.counts[a] - body.counts[b])
     return float(heads + limbs) / 2 + 0.01 * body.size * sizes
 
 
 def _sample(body: RestGeometry) -> Float[np.ndarray, "point 3"]:
     """Joints, and about equally many vertices from each joint's skin: a sword in one hand must not tilt the plane."""
     each = max(4, SAMPLED_VERTICES // len(body.joints))
-    own = [np.flatnonzero(body.owner == joint) for joint in range(len(body.joints))]
+    own = [body.vertices_of([joint]) for joint in range(len(body.joints))]
     chosen = [vertices[:: max(1, len(vertices) // each)] for vertices in own]
     return np.concatenate((body.vertices[np.concatenate(chosen)], np.repeat(body.joints, max(1, each // 4), 0)))
 
 
-def _try_plane(points: np.ndarray, tree: cKDTree, angle: float, size: float) -> tuple[float, np.ndarray, np.ndarray]:
-    """Error, normal and centre of the best plane with this direction; its offset follows from the matched points."""
+def _try_plane(
+    points: np.ndarray, tree: cKDTree, angle: float, size: float, root: Float[np.ndarray, " 3"]
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """Error, normal and centre of the best plane with this direction; its offset follows from the matched points.
+
+    The search begins at the mean point and at the root joint: a sword or the fingers of one hand pull the mean aside.
+    """
     normal = np.array([np.cos(angle), 0.0, np.sin(angle)])
-    offset = (points @ normal).mean()
-    distance = np.zeros(len(points))
-    for _ in range(3):
-        image = points - 2 * np.outer(points @ normal - offset, normal)
-        distance, nearest = tree.query(image)
-        offset = float(np.median((points @ normal + points[nearest] @ normal) / 2))
-    return float(np.minimum(distance / size, MAX_POINT_ERROR).mean()), normal, normal * offset
+    best: tuple[float, np.ndarray, np.ndarray] | None = None
+    for offset in ((points @ normal).mean(), float(root @ normal)):
+        distance = np.zeros(len(points))
+        for _ in range(3):
+            image = points - 2 * np.outer(points @ normal - offset, normal)
+            distance, nearest = tree.query(image)
+            offset = float(np.median((points @ normal + points[nearest] @ normal) / 2))
+        error = float(np.minimum(distance / size, MAX_POINT_ERROR).mean())
+        if best is None or error < best[0] - 1e-9:
+            best = error, normal, normal * offset
+    assert best is not None
+    return best
 
 
 def _lateral_by_names(body: RestGeometry) -> Float[np.ndarray, " 3"] | None:

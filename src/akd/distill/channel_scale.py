@@ -62,7 +62,7 @@ def channel_scale(skeleton: Skeleton, neutral: Float[Tensor, "joint 3"] | None =
     angles = (torch.zeros(skeleton.joint_count, 3) if neutral is None else neutral).double()
     outward, axes = _posed_limbs(skeleton, angles)
     use = np.linalg.norm(np.cross(axes, outward[:, None]) * (1.0, 1.0, LATERAL_SHARE), axis=-1)
-    limbs = [joint for limb in skeleton.limbs if limb.kind in ("leg", "arm", "wing") for joint in limb.joints]
+    limbs = [joint for limb in skeleton.limbs if limb.kind in ("leg", "arm", "wing", "fin") for joint in limb.joints]
     most = np.full(len(use), TRUNK_SCALE)
     most[limbs] = LIMB_SCALE
     return np.concatenate((ROOT_SCALE, (most[:, None] * np.maximum(use, TWIST_SHARE))[1:].ravel()))

@@ -31,7 +31,7 @@ from akd.rig import Rig
 from akd.skeleton import Kind, Limb, Skeleton
 
 Picture = UInt8[np.ndarray, "height width 3"]
-KINDS: tuple[Kind, ...] = ("leg", "arm", "wing", "spine", "neck", "head", "tail")
+KINDS: tuple[Kind, ...] = ("leg", "arm", "wing", "fin", "spine", "neck", "head", "tail")
 """The order in which limbs are shown."""
 AXES = ("twist", "swing", "sideways")
 """What the three angles of a joint do."""

@@ -6,6 +6,7 @@ The colour of a limb depends only on its kind, side and order, never on the char
 """
 
 import colorsys
+from dataclasses import replace
 from typing import Literal
 
 import torch
@@ -42,9 +43,11 @@ SHARPNESS = 4
 
 
 def limb_color(limb: Limb) -> Color:
-    """The limb's colour in the marker look."""
+    """The limb's colour in the marker look; fins have those of wings, which trained models know."""
     if limb.kind == "spine":
         return BODY
+    if limb.kind == "fin":
+        limb = replace(limb, kind="wing")
     return PALETTE.get((limb.kind, limb.side, limb.order)) or _further_color(limb)
 
 

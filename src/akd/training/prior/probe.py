@@ -147,6 +147,7 @@ def in_phase(skeleton: Skeleton, motion: Motion) -> Motion:
     """The motion with every left limb doing what its right partner does."""
     angles = motion.pose.angles.clone()
     mirrored = mirror(skeleton, motion).pose.angles
-    left = [joint for limb in skeleton.limbs if limb.side == "L" and limb.kind in ("leg", "arm", "wing") for joint in limb.joints]
+    moving = [limb for limb in skeleton.limbs if limb.side == "L" and limb.kind in ("leg", "arm", "wing", "fin")]
+    left = [joint for limb in moving for joint in limb.joints]
     angles[:, left] = mirrored[:, left]
     return replace(motion, pose=replace(motion.pose, angles=angles))
