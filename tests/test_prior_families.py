@@ -4,16 +4,25 @@ import pytest
 import torch
 
 from akd.errors import AkdError
+from akd.prior.embedded.family import EmbeddedCogVideoX, embedded_family
 from akd.prior.families import FAMILIES
+from akd.prior.folder import read_index
 from akd.prior.prior import VideoPrior
 from akd.prior.schedule import add_noise
 from tiny_priors import TINY, tiny
 
 
-@pytest.fixture(scope="module", params=TINY)
-def prior(request: pytest.FixtureRequest) -> VideoPrior:
-    pipe = tiny(request.param)
-    return VideoPrior(FAMILIES[type(pipe).__name__](pipe))
+@pytest.fixture(scope="module", params=[*TINY, "plain"])
+def prior(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> VideoPrior:
+    """A tiny model of each diffusers class; the last one runs as plain torch modules."""
+    pipe = tiny("cogvideox" if request.param == "plain" else request.param)
+    if request.param != "plain":
+        return VideoPrior(FAMILIES[type(pipe).__name__](pipe))
+    folder = tmp_path_factory.mktemp("plain")
+    pipe.save_pretrained(folder)
+    family = embedded_family(folder, read_index(folder))
+    assert family is not None
+    return VideoPrior(family)
 
 
 def film_of(prior: VideoPrior, dtype: torch.dtype = torch.float32) -> torch.Tensor:
@@ -26,15 +35,18 @@ def test_encode_is_the_models_own_encoding(prior: VideoPrior) -> None:
     latents = prior.encode(video)
     assert latents.shape == (1, *prior.latent_shape(*video.shape[1:4]))
     pixels = video.permute(0, 4, 1, 2, 3) * 2 - 1
-    vae = prior.family.pipe.vae
-    if vae.config.get("latents_mean") is None and pixels.shape[1] == 3 and type(vae).__name__ != "AutoencoderKL":
+    vae = prior.family.vae
+    if isinstance(prior.family, EmbeddedCogVideoX):
+        own = vae.encode(pixels)[:, : latents.shape[1]] * prior.family.config.vae["scaling_factor"]
+        torch.testing.assert_close(latents, own)
+    elif vae.config.get("latents_mean") is None and pixels.shape[1] == 3 and type(vae).__name__ != "AutoencoderKL":
         own = vae.encode(pixels).latent_dist.mean * vae.config.scaling_factor
         torch.testing.assert_close(latents, own, rtol=1e-4, atol=1e-5)
     assert prior.decode(latents).shape == video.shape
 
 
 def test_gradient_of_encode_equals_the_one_that_remembers_everything(prior: VideoPrior, monkeypatch: pytest.MonkeyPatch) -> None:
-    vae = prior.family.pipe.vae.double()
+    vae = prior.family.vae.double()
     video = film_of(prior, torch.float64)
 
     def gradient() -> torch.Tensor:
@@ -45,8 +57,8 @@ def test_gradient_of_encode_equals_the_one_that_remembers_everything(prior: Vide
 
     monkeypatch.setattr("akd.prior.family.CHECKPOINT_MIN_VALUES", 0)
     forgetful = gradient()
-    for module in ("cogvideox", "wan", "modelscope"):
-        monkeypatch.setattr(f"akd.prior.families.{module}.checkpointed", lambda function, *args: function(*args))
+    for module in ("families.cogvideox", "families.wan", "families.modelscope", "embedded.autoencoder"):
+        monkeypatch.setattr(f"akd.prior.{module}.checkpointed", lambda function, *args: function(*args))
     if getattr(vae, "is_gradient_checkpointing", False):
         vae.disable_gradient_checkpointing()
     remembering = gradient()

@@ -187,13 +187,13 @@ def test_missing_tokenizer_packages_are_named(
 
     monkeypatch.setattr(load, "_installed", lambda module: package not in module)
     monkeypatch.setattr(diffusers.DiffusionPipeline, "from_pretrained", fail)
-    tiny("cogvideox").save_pretrained(folder)
+    tiny("cogvideox-5b").save_pretrained(folder)
     sentence = refusal(str(folder))
     assert f"needs the package {package}" in sentence
     assert "online" not in sentence
 
 
 def test_missing_libraries_are_named_with_the_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    tiny("cogvideox").save_pretrained(tmp_path)
+    tiny("cogvideox-5b").save_pretrained(tmp_path)
     monkeypatch.setitem(sys.modules, "diffusers", None)
     assert "pip install 'akd[prior]'" in refusal(str(tmp_path))

@@ -186,8 +186,11 @@ def known_model(name: str) -> KnownModel:
 
 def build_on_meta(known: KnownModel) -> tuple[VideoPrior, list[nn.Module]]:
     """The model without weights, and its text encoders."""
-    import diffusers
-    import transformers
+    try:
+        import diffusers
+        import transformers
+    except ImportError as error:
+        raise AkdError("Sizes and costs need diffusers, whose networks are counted: run `pip install 'akd[prior]'`.") from error
 
     kind, options = SCHEDULERS[known.pipeline]
     with torch.device("meta"):

@@ -7,7 +7,9 @@ from typing import Any, Literal
 import torch
 
 from akd.errors import AkdError
+from akd.prior.embedded.family import embedded_family
 from akd.prior.families import family_class
+from akd.prior.family import Family
 from akd.prior.folder import INDEX, check_weights, read_index
 from akd.prior.hub import locate
 from akd.prior.prior import VideoPrior
@@ -24,7 +26,7 @@ def load_prior(
     name: str = EMBEDDED, *, dtype: torch.dtype = torch.float32, device: str = "cpu", offload: Offload = "none",
     tiling: bool = False, slicing: bool = False,
 ) -> VideoPrior:  # fmt: skip
-    """A video model, ready.
+    """A video model, ready; small CogVideoX models such as the embedded one run without diffusers (``akd.prior.embedded``).
 
     ``offload`` keeps the parts (*model*) or even single layers (*sequential*) that do not work at the moment in main memory.
     ``tiling`` encodes pictures piece by piece, ``slicing`` one video of a batch after the other: less memory, more time.
@@ -32,8 +34,12 @@ def load_prior(
     folder, online = _find(name)
     index = _index_on_hub(name) if folder is None else read_index(folder)
     family = family_class(index["_class_name"], name)
+    simple = offload == "none" and not tiling and not slicing
     if folder is not None and not online:
         check_weights(folder, index)
+        plain = embedded_family(folder, index, dtype=dtype, device=device) if simple else None
+        if plain is not None:
+            return _prior(plain, folder)
     pipe = _pipeline(name if folder is None or online else str(folder), dtype)
     if offload == "none":
         pipe.to(device)
@@ -46,9 +52,16 @@ def load_prior(
     if slicing:
         pipe.vae.enable_slicing()
     pipe.set_progress_bar_config(disable=True)
-    film = None if folder is None else folder / "film.json"
-    prior = VideoPrior(family(pipe), FilmSettings.load(film) if film and film.is_file() else None)
-    prior.trained_on_captions = folder is not None and (folder / "training.json").is_file()
+    return _prior(family(pipe), folder)
+
+
+def _prior(family: Family, folder: Path | None) -> VideoPrior:
+    """A family's model with what its folder says about films and training."""
+    if folder is None:
+        return VideoPrior(family)
+    film = folder / "film.json"
+    prior = VideoPrior(family, FilmSettings.load(film) if film.is_file() else None)
+    prior.trained_on_captions = (folder / "training.json").is_file()
     return prior
 
 

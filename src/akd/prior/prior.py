@@ -41,7 +41,7 @@ class VideoPrior:
     """A video model in eval mode, without gradients of its weights."""
 
     trained_on_captions = False
-    """Was it trained on captions of ours, so that short prompts are best said in their words?"""
+    """Whether it was trained on this package's captions, so that short prompts are best expanded to their wording."""
 
     def __init__(self, family: Family, film: FilmSettings | None = None) -> None:
         self.family = family
@@ -146,7 +146,7 @@ class VideoPrior:
     def with_film(self, changes: Mapping[str, object]) -> "VideoPrior":
         """The same model with other film settings (size, frames, ground …)."""
         prior = VideoPrior(self.family, replace(self.film, **changes))  # type: ignore[arg-type]
-        prior._sentences = self._sentences
+        prior._sentences, prior.trained_on_captions = self._sentences, self.trained_on_captions
         return prior
 
 
