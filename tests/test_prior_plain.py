@@ -218,3 +218,10 @@ def test_half_precision_is_near_full() -> None:
     found, expected = (prior.predict(z, t, prior.embed("a dog walking")) for prior in (half, full))
     assert half.dtype == torch.bfloat16
     assert (found - expected).norm() < 0.1 * expected.norm()
+
+
+def test_what_the_folder_says_holds_on_both_paths() -> None:
+    plain, diffusers = load_prior(), load_prior(tiling=True)
+    assert plain.film == diffusers.film
+    assert plain.trained_on_captions is diffusers.trained_on_captions is True
+    assert plain.with_film({"frames": 9}).trained_on_captions
