@@ -1,5 +1,6 @@
 """What bones mean: limbs, sides and facing of real rigs, and of copies whose names, axes and order say nothing."""
 
+import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -13,9 +14,11 @@ from akd.character.build import build_rig
 from akd.character.clips import bone_matrices, read_clip
 from akd.character.symmetry import side_of
 from akd.errors import AkdError
+from akd.inspection import inspect_file, write_found_labels
 from akd.mesh import Mesh
 from akd.motion import Motion
 from akd.rig import FileRig, Rig
+from akd.rigging.rig_file import rig_file
 from akd.skeleton import Pose, forward_kinematics
 from sample_files import chain_file, file_of_boxes, walker_file
 
@@ -280,3 +283,115 @@ def test_names_tell_sides():
     assert [side_of(name) for name in left] == ["L"] * len(left)
     assert [side_of(n) for n in ("rForearm", "hand.R", "RightUpLeg", "FF.R")] == ["R"] * 4
     assert [side_of(n) for n in ("tail", "Lower", "root", "pelvis", "Roll")] == [None] * 5
+
+
+@pytest.fixture
+def fox(assets: Path, tmp_path: Path) -> Path:
+    """A copy of a real character that may have labels beside it."""
+    target = tmp_path / "fox.glb"
+    target.write_bytes((assets / "fox_khronos/Fox.glb").read_bytes())
+    return target
+
+
+def assert_same_rig(one: Rig, other: Rig) -> None:
+    """Equal to the last bit."""
+    a, b = one.skeleton, other.skeleton
+    assert (a.names, a.limbs) == (b.names, b.limbs)
+    for field in ("parents", "positions", "tails", "frames", "mirror"):
+        np.testing.assert_array_equal(getattr(a, field), getattr(b, field))
+    np.testing.assert_array_equal(one.mesh.vertices, other.mesh.vertices)
+    np.testing.assert_array_equal(one.weights, other.weights)
+    assert all(np.array_equal(x, y) for x, y in zip(one.soles, other.soles, strict=True))
+    assert (one.leg_metres, one.name, one.notes) == (other.leg_metres, other.name, other.notes)
+
+
+@pytest.mark.parametrize(
+    "name", ["fox_khronos/Fox.glb", "q_dragon/Dragon.glb", "q_spider/Spider.glb", "q_snake/Snake.glb", "cesium_man/CesiumMan.glb"]
+)
+def test_labels_written_and_read_change_nothing(assets: Path, tmp_path: Path, name: str):
+    path = tmp_path / "copy.glb"
+    path.write_bytes((assets / name).read_bytes())
+    before = load_rig(path)
+    assert write_found_labels(path) == tmp_path / "copy.akd.json"
+    assert_same_rig(before, load_rig(path))
+
+
+def test_an_edited_label_changes_the_rig(fox: Path):
+    before = load_rig(fox)
+    labels = write_found_labels(fox)
+    data = json.loads(labels.read_text())
+    for limb in data["limbs"]:
+        if limb["kind"] == "leg" and limb["order"] == 0:
+            limb["kind"] = "arm"
+    labels.write_text(json.dumps(data | {"facing": [-1, 0, 0], "height": 1.6}))
+    after = load_rig(fox)
+    assert counted(before) == (4, 0, 0, 1)
+    assert counted(after) == (2, 2, 0, 1)
+    assert facing(after)[0] < -0.99
+    assert np.ptp(after.mesh.vertices[:, 1]) * after.leg_metres == pytest.approx(1.6, rel=1e-3)
+    assert facing(load_rig(fox, forward="+z", height=1.0))[2] > 0.99  # what is asked for comes before the file
+    assert rig_file(fox).skeleton.limbs == after.skeleton.limbs
+    assert "arm_L0" in inspect_file(fox).limbs
+
+
+def test_labels_are_not_overwritten_unless_forced(fox: Path):
+    labels = write_found_labels(fox)
+    found = labels.read_text()
+    labels.write_text("{")
+    with pytest.raises(AkdError, match="exists already"):
+        write_found_labels(fox)
+    write_found_labels(fox, force=True)
+    assert labels.read_text() == found
+
+
+def test_labels_of_a_file_beside_it_are_left_alone(fox: Path):
+    labels = write_found_labels(fox)
+    (fox.parent / "other.glb").write_bytes(fox.read_bytes())
+    labels.write_text(json.dumps(json.loads(labels.read_text()) | {"file": "other.glb", "height": 9.0}))
+    assert load_rig(fox).leg_metres < 1
+
+
+def change_limb(**changes):
+    return lambda data: data | {"limbs": [data["limbs"][0] | changes, *data["limbs"][1:]]}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda data: [1], 'no list "limbs"'),
+        (change_limb(kind="trunk"), "leg, arm, wing, fin"),
+        (change_limb(side="left"), '"L", "R"'),
+        (change_limb(order=-1), "whole number"),
+        (change_limb(joints="all"), "list of their names"),
+        (change_limb(joints=["nothing"], tip=None), "'nothing', which is none of the character's"),
+        (change_limb(joints=["b_LeftHand_011", "b_RightHand_08"], tip=None), "not one chain"),
+        (change_limb(tip="b_Hip_01"), "tip"),
+        (lambda data: data | {"limbs": data["limbs"][1:]}, "no limbs"),
+        (lambda data: data | {"limbs": [*data["limbs"], data["limbs"][0] | {"order": 7}]}, "2 limbs"),
+        (lambda data: data | {"limbs": [*data["limbs"], data["limbs"][0]]}, "two limbs"),
+        (lambda data: data | {"facing": [0, 1, 0]}, "facing"),
+        (lambda data: data | {"height": -1}, "height"),
+    ],
+)
+def test_labels_that_do_not_fit_are_refused_in_one_sentence(fox: Path, change, words: str):
+    labels = write_found_labels(fox)
+    labels.write_text(json.dumps(change(json.loads(labels.read_text()))))
+    with pytest.raises(AkdError, match=words) as refused:
+        load_rig(fox)
+    assert "fox.akd.json" in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_broken_label_files_are_refused_in_one_sentence(fox: Path):
+    labels = write_found_labels(fox)
+    for text in (labels.read_text()[:-40], "", "[" * 100_000, "\0"):
+        labels.write_text(text)
+        with pytest.raises(AkdError, match=r"fox\.akd\.json"):
+            load_rig(fox)
+
+
+def test_a_mesh_without_bones_has_no_labels(tmp_path: Path):
+    mesh = tmp_path / "plate.obj"
+    mesh.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
+    with pytest.raises(AkdError, match=r"akd rig plate\.obj"):
+        write_found_labels(mesh)

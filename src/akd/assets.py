@@ -17,6 +17,7 @@ import torch
 from akd.character.build import build_rig
 from akd.character.clips import bone_matrices, read_clip
 from akd.errors import AkdError
+from akd.files.labels_json import read_labels
 from akd.files.reading import file_bytes
 from akd.files.writing import write_file
 from akd.motion import Motion, resample
@@ -58,6 +59,7 @@ def fingerprint(path: Path) -> str:
 def load_rig(path: str | Path, *, forward: str | None = None, height: float | None = None) -> Rig:
     """A rigged character from a file of any format that can be read, placed on the stage: limbs, facing and size are understood.
 
+    A label file beside it (``fox.akd.json``, written by ``akd inspect --write-labels``) corrects what is found.
     ``forward`` corrects where the character faces (an axis of the file such as "+z" or "-x"), ``height`` how tall it is [m].
     A mesh without bones is refused: ``akd.auto_rig`` gives it a skeleton.
     """
@@ -67,7 +69,9 @@ def load_rig(path: str | Path, *, forward: str | None = None, height: float | No
 def rig_from(file: FileRig, *, forward: str | None = None, height: float | None = None) -> Rig:
     """The rig in a file that was read already."""
     check_height(height)
-    return build_rig(file, forward=None if forward is None else axis_vector(forward), height=height)
+    corrections = None if file.path is None else read_labels(file.path)
+    ahead = None if forward is None else axis_vector(forward)
+    return build_rig(file, forward=ahead, height=height, corrections=corrections)
 
 
 def check_height(height: float | None) -> None:

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from akd.assets import axis_vector, read_file
-from akd.character.build import build_rig
+from akd.assets import axis_vector, check_output, read_file, rig_from
+from akd.character.build import build_rig, named_labels
+from akd.errors import AkdError
+from akd.files.labels_json import label_path, write_labels
 from akd.rig import FileRig, Rig
 
 LIMB_COLORS = {
@@ -67,8 +69,18 @@ def inspect_file(path: Path, *, forward: str | None = None, height: float | None
     file = read_file(path)
     if not file.names:
         return _facts(path, file, None, (*file.notes, "There is no skeleton: this is a static mesh."))
-    rig = build_rig(file, forward=None if forward is None else axis_vector(forward), height=height)
+    rig = rig_from(file, forward=forward, height=height)
     return _facts(path, file, rig, rig.notes)
+
+
+def write_found_labels(path: Path, *, forward: str | None = None, height: float | None = None, force: bool = False) -> Path:
+    """Write what is found in a character file beside it, for a user to correct; labels that are there do not count."""
+    check_output(label_path(path), force=force)
+    file = read_file(path)
+    if not file.names:
+        raise AkdError(f"{path.name} has no bones to label: rig it first with akd rig {path.name}.")
+    rig = build_rig(file, forward=None if forward is None else axis_vector(forward), height=height)
+    return write_labels(path, named_labels(rig))
 
 
 def _facts(path: Path, file: FileRig, rig: Rig | None, notes: tuple[str, ...]) -> FileFacts:

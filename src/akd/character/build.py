@@ -1,13 +1,16 @@
 """Turn what a file holds into a rig on the stage: control skeleton, facing, limbs, size."""
 
+from collections import Counter
+
 import numpy as np
 from jaxtyping import Float, Int
 
 from akd.character.control import control_tree, every_bone
 from akd.character.facing import facing_matrix, forward_votes
-from akd.character.limbs import find_legs, label_limbs
+from akd.character.limbs import find_legs, label_limbs, limb_tip
 from akd.character.symmetry import ClipPaths, RestGeometry, mirror_partners, symmetry_plane
 from akd.errors import AkdError
+from akd.files.labels_json import LabelFile, NamedLimb
 from akd.rig import FileRig, Origin, Rig
 from akd.skeleton import Limb, Skeleton, bone_frames
 
@@ -16,16 +19,19 @@ UNITS = {1.0: "metres", 0.1: "decimetres", 0.01: "centimetres", 0.001: "millimet
 USUAL_LEG = 0.8  # metres: of the plausible units, the one that brings a leg nearest to this is taken
 PATH_CLIPS, PATH_FRAMES = 12, 16  # clips, and frames of each, that are sampled as evidence
 SOLE_THICKNESS = 0.05  # how far above a foot's lowest point its sole reaches [ℓ]
+SAME = 1e-6  # facing and relative height that differ by less from what was found are what was found
 Labels = tuple[tuple[Limb, ...], Int[np.ndarray, " joint"]]
 
 
 def build_rig(
-    file: FileRig, *, forward: Float[np.ndarray, " 3"] | None = None, height: float | None = None, labels: Labels | None = None
-) -> Rig:
+    file: FileRig, *, forward: Float[np.ndarray, " 3"] | None = None, height: float | None = None, labels: Labels | None = None,
+    corrections: LabelFile | None = None,
+) -> Rig:  # fmt: skip
     """Put a file's rig on the stage.
 
     ``forward`` is the facing direction in the file's axes and ``height`` the height in metres; both override what would
     be found. ``labels`` are limbs and mirror partners of a skeleton that is labelled already: then every bone is a joint.
+    ``corrections`` are a user's labels, facing and height; ``forward`` and ``height`` come before them.
     """
     if not file.names:
         raise AkdError(f"{_called(file)} has no bones: rig it first.")
@@ -34,10 +40,16 @@ def build_rig(
     names = tuple(file.names[b] for b in tree.bones)
     body = RestGeometry(names, tree.parents, file.rest[tree.bones, :3, 3], file.mesh.vertices, weights.argmax(1))
     paths = _clip_paths(file, tree.bones, body)
+    if corrections is not None:
+        facing = None if corrections.facing is None else np.array(corrections.facing)
+        forward, height = facing if forward is None else forward, corrections.height if height is None else height
     T_stage_file, asymmetry = _turn(body, paths, file.forward, forward)
     body = body.moved(T_stage_file)
     partner = mirror_partners(body) if labels is None else labels[1]
-    limbs = label_limbs(body, partner, paths) if labels is None else labels[0]
+    if corrections is not None and labels is None:
+        limbs = _corrected_limbs(body, corrections)
+    else:
+        limbs = label_limbs(body, partner, paths) if labels is None else labels[0]
     T_fit = _stand_on_ground(body, limbs)
     T_stage_file = T_fit @ T_stage_file
     body = body.moved(T_fit)
@@ -89,8 +101,9 @@ def _turn(
     normal, centre, asymmetry = symmetry_plane(body)
     ahead = np.cross((0.0, 1.0, 0.0), normal)
     if given is not None:
-        ahead = np.array([given[0], 0.0, given[2]]) / max(np.hypot(given[0], given[2]), 1e-12)
-        return facing_matrix(ahead, centre), asymmetry
+        wanted = np.array([given[0], 0.0, given[2]]) / max(np.hypot(given[0], given[2]), 1e-12)
+        found = ahead * (1.0 if wanted @ ahead > 0 else -1.0)  # a direction that was written down is the same up to rounding
+        return facing_matrix(found if np.abs(wanted - found).max() < SAME else wanted, centre), asymmetry
     turned = body.moved(facing_matrix(ahead, centre))
     partner = mirror_partners(turned)
     legs = [leg for leg in find_legs(turned, partner, paths) if leg < partner[leg]]
@@ -124,9 +137,14 @@ def _sole(body: RestGeometry, leg: Limb) -> Int[np.ndarray, " sole"]:
 
 def _leg_metres(file: FileRig, units: float, body: RestGeometry, height: float | None) -> tuple[float, tuple[str, ...]]:
     """How many metres one leg length is: by the given height, the file's unit, or the most plausible unit; with a note."""
-    if height is not None:
-        return height / body.height, ()
-    written = units * file.metres
+    found, notes = _plausible_leg(units * file.metres)
+    if height is None or abs(height - found * body.height) < SAME * height:
+        return found, notes
+    return height / body.height, ()
+
+
+def _plausible_leg(written: float) -> tuple[float, tuple[str, ...]]:
+    """A leg's length in metres as written in the file, or in the unit that makes it plausible, with a note."""
     if PLAUSIBLE_LEG[0] <= written <= PLAUSIBLE_LEG[1]:
         return written, ()
     unit = min(UNITS, key=lambda u: abs(np.log(max(written * u, 1e-30) / USUAL_LEG)))
@@ -134,6 +152,44 @@ def _leg_metres(file: FileRig, units: float, body: RestGeometry, height: float |
         note = f"A leg of {written:.3g} m is not plausible, so lengths are taken as {UNITS[unit]}: {written * unit:.3g} m."
         return written * unit, (note,)
     return USUAL_LEG, (f"A leg of {written:.3g} m is not plausible, so {USUAL_LEG} m is assumed; give the height if not.",)
+
+
+def named_labels(rig: Rig) -> LabelFile:
+    """The rig's limbs, facing and height as a label file holds them."""
+    if rig.origin is None:
+        raise AkdError(f"{rig.name} was not read from a file, so it has no place for labels.")
+    names, ahead = rig.skeleton.names, rig.origin.T_file_stage[:3, 0]
+    facing = np.round(ahead / np.linalg.norm(ahead), 9) + 0.0
+    height = np.ptp(np.append(rig.mesh.vertices, rig.skeleton.positions, 0)[:, 1]) * rig.leg_metres
+    limbs = [
+        NamedLimb(limb.kind, limb.side, limb.order, tuple(names[j] for j in limb.joints), names[limb.tip])
+        for limb in rig.skeleton.limbs
+    ]
+    return LabelFile("", tuple(limbs), (float(facing[0]), float(facing[1]), float(facing[2])), float(f"{height:.9g}"))
+
+
+def _corrected_limbs(body: RestGeometry, labels: LabelFile) -> tuple[Limb, ...]:
+    """The limbs of a label file on this body's joints."""
+    place = {name: joint for joint, name in enumerate(body.names)}
+    out: list[Limb] = []
+    for limb in labels.limbs:
+        title = f"{limb.kind}_{limb.side}{limb.order}"
+        if (unknown := next((name for name in limb.joints if name not in place), None)) is not None:
+            raise AkdError(f"{labels.name}: {title} has a joint {unknown!r}, which is none of the character's; see akd inspect.")
+        if title in {x.name for x in out}:
+            raise AkdError(f"{labels.name} has two limbs {title}: give one of them another order.")
+        inside = {place[name] for name in limb.joints}
+        joints = tuple(sorted(inside))
+        tops = [j for j in joints if body.parents[j] not in inside]
+        if limb.kind not in ("spine", "neck", "head") and len(tops) > 1:
+            first, second = (body.names[j] for j in tops[:2])
+            raise AkdError(f"{labels.name}: {title} is not one chain: {first!r} and {second!r} do not hang together; split it.")
+        out.append(Limb(limb.kind, limb.side, limb.order, joints, place[limb.tip] if limb.tip else limb_tip(body, joints)))
+    times_seen = Counter(place[name] for limb in labels.limbs for name in limb.joints)
+    for joint, name in enumerate(body.names):
+        if (times := times_seen[joint]) != 1:
+            raise AkdError(f"{labels.name}: joint {name!r} is in {times or 'no'} limbs: put it into one, such as the spine.")
+    return tuple(out)
 
 
 def _called(file: FileRig) -> str:

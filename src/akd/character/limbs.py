@@ -370,6 +370,12 @@ def _tip(body: RestGeometry, top: int) -> int:
     return int(joint)
 
 
+def limb_tip(body: RestGeometry, joints: tuple[int, ...]) -> int:
+    """The end of the main chain of a limb's joints."""
+    tip = _tip(body, joints[0])
+    return tip if tip in joints else joints[-1]
+
+
 def _last(path: list[int], joints: set[int]) -> int:
     on_path = [j for j in path if j in joints]
     return on_path[-1] if on_path else max(joints)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from akd.cli.console import AsJson, Facing, File, Height, console, print_json, watched
+from akd.cli.console import PLAIN, AsJson, Facing, File, Height, console, print_json, watched
 from akd.errors import AkdError
 
 if TYPE_CHECKING:
@@ -13,18 +13,33 @@ if TYPE_CHECKING:
     from akd.rig import Rig
 
 
-def inspect(file: File, /, *, as_json: AsJson = False, forward: Facing = None, height: Height = None) -> None:
+def inspect(
+    file: File, /, *, as_json: AsJson = False, write_labels: bool = False, force: bool = False, forward: Facing = None,
+    height: Height = None,
+) -> None:  # fmt: skip
     """Show what is in a character file: bones, limbs, clips, size, facing, and what is wrong with it.
 
     Example: akd inspect fox.glb
+
+    Args:
+        write_labels: Also write limbs, facing and height as found to FILE.akd.json (fox.akd.json beside fox.glb). Correct them
+            there: every command reads that file.
+        force: Overwrite labels that exist, corrections included.
     """
     from akd import inspection
+    from akd.files.labels_json import label_path
 
+    written = inspection.write_found_labels(file, forward=forward, height=height, force=force) if write_labels else None
     facts = inspection.inspect_file(file, forward=forward, height=height)
     if as_json:
         print_json(facts.as_dict())
-    else:
-        console().print(*inspection.drawn(facts), sep="\n")
+        return
+    screen = console()
+    screen.print(*inspection.drawn(facts), sep="\n")
+    if written is not None:
+        screen.print(f"Wrote {written}: correct it there, and every command reads it.", **PLAIN)
+    elif label_path(file).is_file():
+        screen.print(f"· Limbs, facing and height are as {label_path(file).name} says.", **PLAIN)
 
 
 def evaluate(

@@ -77,7 +77,9 @@ def complete_rig(
         file = replace(file, weights=_file_weights(file, k, settings), notes=made)
     else:
         file = replace(file, notes=(*file.notes, "The artist's weights were kept; --reweight replaces them."))
-    return build_rig(file, forward=ahead, height=height)
+    if skeleton is not None:  # labels beside the file are about its own bones
+        return build_rig(file, forward=ahead, height=height)
+    return rig_from(file, forward=forward, height=height)
 
 
 def rig_either_way_up(file: FileRig, *, template: str | None = None, **options: Any) -> Rig:
