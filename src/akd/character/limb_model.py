@@ -24,6 +24,8 @@ FOOT_HEIGHT = 0.25
 """Vertices of a leg below this height can come to touch the ground when the foot tilts [ℓ]."""
 MAX_COLLAR_RATIO = 0.75
 """A bone shorter than this share of the next may be a collar bone; upper and lower arms are nearly alike."""
+MAX_COLLAR_START = 0.4
+"""A collar bone begins nearer to the middle of the body than this share of where it ends."""
 CACHED_RIGS = 8
 """Rigs whose limb model is cached; a limb model holds its rig, so caching all would keep every rig alive."""
 
@@ -256,11 +258,18 @@ def _arm(skeleton: Skeleton, limb: Limb) -> Arm:
     chain = main_chain(skeleton, limb)
     ends = np.concatenate((skeleton.positions[chain], skeleton.tails[chain[-1:]]))
     length = np.linalg.norm(np.diff(ends, axis=0), axis=1)
-    # A collar bone is short and leads to a clearly longer upper arm.
-    first = 1 if len(chain) > 2 and length[0] < 0.3 * length.sum() and length[0] < MAX_COLLAR_RATIO * length[1] else 0
+    first = 1 if _starts_with_collar(ends, length) else 0
     fore = chain[first + 1] if len(chain) > first + 1 else None
     lines = np.diff(ends[first:], axis=0)
     upper = lines[0] if np.linalg.norm(lines[0]) > 1e-9 else -UP
     lower = lines[1] if len(lines) > 1 and np.linalg.norm(lines[1]) > 1e-9 else upper
     directions = np.stack((upper / np.linalg.norm(upper), lower / np.linalg.norm(lower)))
     return Arm(chain[first], fore, limb.joints, {"L": -1.0, "R": 1.0, "C": 0.0}[limb.side], directions)
+
+
+def _starts_with_collar(ends: Float[np.ndarray, "end 3"], length: Float[np.ndarray, " bone"]) -> bool:
+    """Is the first bone of an arm a collar bone: clearly shorter than the next, or, of four or more, one that begins near the
+    middle of the chest?"""
+    if len(length) > 2 and length[0] < 0.3 * length.sum() and length[0] < MAX_COLLAR_RATIO * length[1]:
+        return True
+    return len(length) > 3 and abs(ends[0, 2]) < MAX_COLLAR_START * abs(ends[1, 2])

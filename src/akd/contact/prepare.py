@@ -105,11 +105,11 @@ def prepare(rig: Rig, motion: Motion, settings: TargetSettings | None = None, st
     if not loops:
         return _prepared(rig, motion, settings, stance, loops=False)
     tripled = None if stance is None else np.concatenate((stance[:-1], stance[:-1], stance))
-    long = _prepared(rig, repeat(_closed(rig, motion), 3), settings, tripled, loops=True)
+    long = _prepared(rig, repeat(close_rotations(rig, motion), 3), settings, tripled, loops=True)
     middle = slice(count - 1, 2 * count - 1)
     pose = long.motion.pose[middle]
     offset = (motion.pose.root_position[0] - pose.root_position[0]) * torch.tensor((1.0, 0.0, 1.0))
-    once = _closed(rig, replace(long.motion, pose=Pose(pose.root_position + offset, pose.root_rotation, pose.angles)))
+    once = close_rotations(rig, replace(long.motion, pose=Pose(pose.root_position + offset, pose.root_rotation, pose.angles)))
     return replace(long, motion=once, stance=long.stance[middle])
 
 
@@ -124,7 +124,7 @@ def is_loop(rig: Rig, motion: Motion) -> bool:
     return apart(-1, 0) < max(MAX_LOOP_GAP, MAX_LOOP_STEPS * min(apart(0, 1), apart(-2, -1)))
 
 
-def _closed(rig: Rig, motion: Motion) -> Motion:
+def close_rotations(rig: Rig, motion: Motion) -> Motion:
     """``close_loop`` for joints whose angles may have gone over to the other solution: the gap is one of rotations."""
     pose = motion.pose
     root = close_loop(replace(motion, pose=Pose(pose.root_position, pose.root_rotation, torch.zeros_like(pose.angles)))).pose
@@ -148,10 +148,10 @@ def _prepared(rig: Rig, motion: Motion, settings: TargetSettings, known_stance: 
         root = root + raised[:, None] * UP
     if model.feet:
         levels = levels - np.median(levels)
-        feet_motion = _foot_motion(model, root, rotations, levels, fps)
+        feet_motion = foot_motion(model, root, rotations, levels, fps)
         if settings.travel:
-            root, added = _with_implied_travel(root, feet_motion, fps)
-            feet_motion = _foot_motion(model, root, rotations, levels, fps)
+            root, added = with_implied_travel(root, feet_motion, fps)
+            feet_motion = foot_motion(model, root, rotations, levels, fps)
         balanced = settings.lock and settings.balance and (known_stance is None or known_stance.any())
         body = articulation_of(rig) if balanced else None
         if known_stance is None:
@@ -170,7 +170,7 @@ def _prepared(rig: Rig, motion: Motion, settings: TargetSettings, known_stance: 
     return Target(prepared, stance, loops, added, float(raised.mean()), shifted, notes)
 
 
-class _FootMotion(NamedTuple):
+class FootMotion(NamedTuple):
     """Feet and body seen from the body."""
 
     feet: Feet
@@ -181,14 +181,14 @@ class _FootMotion(NamedTuple):
     """Of the body in its own axes, mean over the clip [ℓ/s]."""
 
 
-def _foot_motion(
+def foot_motion(
     model: LimbModel, root: FrameVectors, rotations: JointRotations, levels: Float[np.ndarray, " foot"], fps: float
-) -> _FootMotion:
+) -> FootMotion:
     feet, heading = foot_positions(model, root, rotations) - levels[:, None] * UP, yaw(rotations[:, 0])
     velocities = np.gradient(in_heading_frame(feet, root, heading)[..., [0, 2]], axis=0) * fps
     steps = np.diff(root, axis=0)[:, None] * fps
     velocity = in_heading_frame(steps, 0 * steps[:, 0], (heading[1:] + heading[:-1]) / 2)[:, 0][:, [0, 2]].mean(0)
-    return _FootMotion(feet, velocities, heading, velocity)
+    return FootMotion(feet, velocities, heading, velocity)
 
 
 def _foot_levels(model: LimbModel, root: FrameVectors, rotations: JointRotations) -> Float[np.ndarray, " foot"]:
@@ -198,8 +198,8 @@ def _foot_levels(model: LimbModel, root: FrameVectors, rotations: JointRotations
     return foot_levels(feet[..., 1], in_heading_frame(feet, root, yaw(rotations[:, 0]))[..., 0])
 
 
-def _with_implied_travel(
-    root: FrameVectors, feet_motion: _FootMotion, fps: float
+def with_implied_travel(
+    root: FrameVectors, feet_motion: FootMotion, fps: float
 ) -> tuple[FrameVectors, Float[np.ndarray, " 3"]]:
     """The root with the travel that its stance feet imply, and the velocity in body axes that was added [ℓ/s].
 
@@ -253,7 +253,7 @@ def _lock_feet(
             root = root + ballistic_rise(height, in_free_fall(stance), limit, body.gravity, fps)[:, None] * UP
             shift = zmp_shift(model, body, root, bent, targets, stance, fps)
             root = root + _feasible_share(model, root, rotations, targets, stance, shift, fps) * shift
-        lowered = root - _crouch(overstretch(model, root, rotations, targets), stance, fps)[:, None] * UP
+        lowered = root - crouch(overstretch(model, root, rotations, targets), stance, fps)[:, None] * UP
         bent = solve_legs(model, lowered, rotations, within_reach(model, lowered, rotations, targets))
     return lowered, bent, float(np.linalg.norm((root - cleared)[:, [0, 2]], axis=1).max())
 
@@ -265,13 +265,13 @@ def _feasible_share(
     """The largest share of a shift for which legs are long enough: a body that crouches to be over its feet cannot lift them."""
 
     def depth(share: float) -> float:
-        return float(_crouch(overstretch(model, root + share * shift, rotations, targets), stance, fps).max())
+        return float(crouch(overstretch(model, root + share * shift, rotations, targets), stance, fps).max())
 
     limit = depth(0.0) + MAX_CROUCH
     return next((share for share in SHIFT_SHARES if depth(share) <= limit), 0.0)
 
 
-def _crouch(need: Float[np.ndarray, "frame foot"], stance: Stance, fps: float) -> Float[np.ndarray, " frame"]:
+def crouch(need: Float[np.ndarray, "frame foot"], stance: Stance, fps: float) -> Float[np.ndarray, " frame"]:
     """How far the body is lowered so that its standing feet are within reach, smoothed over ``CROUCH_EASE`` [ℓ]."""
     width = max(CROUCH_EASE * fps, 1.0)
     highest = maximum_filter1d(np.max(np.where(stance, need, 0.0), axis=1), 2 * round(width) + 1, mode="nearest")

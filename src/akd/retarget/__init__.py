@@ -1,0 +1,1 @@
+"""A clip of one skeleton as a motion of another character."""

@@ -1,0 +1,138 @@
+"""Contacts: which feet of the source stand when, and the target's legs bent so that its feet do the same.
+
+The source is put on its ground and, where it walks in place, given the travel that its standing feet imply. The stance that is
+found there is the target's stance: its feet are locked in those frames, and elsewhere follow the source's feet in units of leg length.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Float
+
+from akd.character.kinematics import FrameVectors, JointRotations, local_to_stage
+from akd.character.limb_model import LimbModel, limb_model
+from akd.contact.clearance import clear_ground, penetrating_vertices
+from akd.contact.foot_lock import foot_positions, overstretch, solve_legs, within_reach
+from akd.contact.measures import Feet
+from akd.contact.prepare import crouch, foot_motion, with_implied_travel
+from akd.contact.stance import Stance, close_gaps, detect_stance, lock_paths
+from akd.contact.traces import in_heading_frame, yaw
+from akd.contact.treadmill import foot_levels
+from akd.retarget.correspondence import LimbPair
+from akd.retarget.transfer import Performance
+from akd.rig import Rig
+
+Travel = Literal["auto", "keep", "none"]
+UP = np.array([0.0, 1.0, 0.0])
+GROUND_QUANTILE = 0.2
+"""The ground is where the lowest foot is for this share of the clip; lower are toes that dig in."""
+PENETRATION_PASSES = 3
+"""How often vertices that are in the ground are watched too and the motion is put right again."""
+
+
+@dataclass(frozen=True, eq=False)
+class GroundedSource:
+    """A source that stands and travels on y = 0."""
+
+    performance: Performance
+    feet: Feet
+    """Foot paths, each above its own stance level [ℓ]."""
+    stance: Stance
+    travel: Float[np.ndarray, " 3"]
+    """Velocity that was added, forward, up and to the right [ℓ/s]."""
+    raised: float
+    """How far it was raised onto the ground [ℓ]."""
+
+
+def ground_source(rig: Rig, root: FrameVectors, local: JointRotations, fps: float, travel: Travel) -> GroundedSource:
+    """Put a clip on the ground, restore or remove its travel, and find its stance."""
+    model = limb_model(rig)
+    if travel == "none":
+        root = _without_travel(root)
+    if not model.feet:
+        performance = _performance(model, root, local, fps)
+        nothing = np.zeros((len(root), 0, 3)), np.zeros((len(root), 0), bool)
+        return GroundedSource(performance, *nothing, np.zeros(3), 0.0)
+    feet = foot_positions(model, root, local)
+    levels = foot_levels(feet[..., 1], in_heading_frame(feet, root, yaw(local[:, 0]))[..., 0])
+    lowest = feet[..., 1].min(1)
+    raised = -float(np.quantile(lowest, GROUND_QUANTILE))
+    root = root + raised * UP
+    levels = np.clip(levels + raised, -0.1, 0.1)
+    added = np.zeros(3)
+    motion = foot_motion(model, root, local, levels, fps)
+    if travel == "auto":
+        root, added = with_implied_travel(root, motion, fps)
+        motion = foot_motion(model, root, local, levels, fps)
+    stance = detect_stance(motion.feet, motion.velocities, motion.velocity, fps)
+    stance = close_gaps(stance, root[:, 1], rig.gravity, fps)
+    return GroundedSource(_performance(model, root, local, fps), motion.feet, stance, added, raised)
+
+
+def _without_travel(root: FrameVectors) -> FrameVectors:
+    along = np.linspace(0, 1, len(root))[:, None]
+    return root - along * (root[-1] - root[0]) * (1.0, 0.0, 1.0)
+
+
+def _performance(model: LimbModel, root: FrameVectors, local: JointRotations, fps: float) -> Performance:
+    return Performance(*local_to_stage(model.skeleton, root, local), fps)
+
+
+def foot_targets(
+    source: Rig, target: Rig, pairs: list[LimbPair], grounded: GroundedSource, root: FrameVectors, local: JointRotations, scale: float
+) -> Feet:
+    """Where the target's feet should be: from hip to ankle as in the source, in units of leg length, and as high above the ground."""
+    model = limb_model(target)
+    out = foot_positions(model, root, local)
+    _, position = local_to_stage(target.skeleton, root, local)
+    order = {limb: number for number, limb in enumerate(target.legs)}
+    theirs = {limb: number for number, limb in enumerate(source.legs)}
+    for pair in pairs:
+        foot, their_foot = order[pair.target], theirs[pair.source]
+        hip, ankle = pair.target_chain[0], pair.target_chain[pair.target_end]
+        seen = grounded.performance.positions
+        wanted = position[:, hip] + scale * (seen[:, pair.source_chain[pair.source_end]] - seen[:, pair.source_chain[0]])
+        if not pair.same_shape:
+            wanted = wanted + _rest_difference(source, target, pair, scale, local)
+        shift = wanted - position[:, ankle]
+        out[:, foot, 0] += shift[:, 0]
+        out[:, foot, 2] += shift[:, 2]
+        out[:, foot, 1] = scale * grounded.feet[:, their_foot, 1]
+    return out
+
+
+def _rest_difference(source: Rig, target: Rig, pair: LimbPair, scale: float, local: JointRotations) -> FrameVectors:
+    """How far fore and aft the target's foot is from the source's at rest, seen from their hips, in the heading of every frame."""
+    ours, theirs = target.skeleton.positions, source.skeleton.positions
+    at_rest = ours[pair.target_chain[pair.target_end]] - ours[pair.target_chain[0]]
+    at_rest = at_rest - scale * (theirs[pair.source_chain[pair.source_end]] - theirs[pair.source_chain[0]])
+    heading = yaw(local[:, 0])
+    x, z = at_rest[0], at_rest[2]
+    return np.stack((np.cos(heading) * x + np.sin(heading) * z, 0 * heading, np.cos(heading) * z - np.sin(heading) * x), -1)
+
+
+def settle(
+    target: Rig, root: FrameVectors, local: JointRotations, feet: Feet | None, stance: Stance, fps: float
+) -> tuple[FrameVectors, JointRotations]:
+    """Root and rotations with locked feet, and nothing in the ground: what is found in it is watched in another pass."""
+    model = limb_model(target)
+    for _ in range(PENETRATION_PASSES):
+        placed, bent = _settled(model, root, local, feet, stance, fps)
+        deep = penetrating_vertices(model, placed, bent) if target.mesh.vertex_count else np.zeros(0, int)
+        if not deep.size:
+            break
+        model = model.watching(deep)
+    return placed, bent
+
+
+def _settled(
+    model: LimbModel, root: FrameVectors, local: JointRotations, feet: Feet | None, stance: Stance, fps: float
+) -> tuple[FrameVectors, JointRotations]:
+    local = local.copy()
+    cleared = clear_ground(model, root, local) if model.rig.mesh.vertex_count else root
+    if feet is None or not model.feet:
+        return cleared, local
+    paths = lock_paths(feet, stance)
+    lowered = cleared - crouch(overstretch(model, cleared, local, paths), stance, fps)[:, None] * UP
+    return lowered, solve_legs(model, lowered, local, within_reach(model, lowered, local, paths))

@@ -1,0 +1,102 @@
+"""A motion of one rig as a motion of another of the same build.
+
+Directions of limbs, contacts and the root's path are carried over in units of limb length: rotations by the correspondence of
+labelled limbs, feet by stance and inverse kinematics, hands that touch the body by the place they touch.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from akd.character.kinematics import local_to_stage
+from akd.contact.prepare import close_rotations, is_loop
+from akd.contact.stance import Stance
+from akd.errors import AkdError
+from akd.motion import Motion, from_stage_rotations, repeat
+from akd.retarget.correspondence import Correspondence, correspondence
+from akd.retarget.feet import GroundedSource, Travel, foot_targets, ground_source, settle
+from akd.retarget.transfer import carry_rotations, leg_scale, local_rotations, place_root
+from akd.rig import Rig
+from akd.skeleton import Pose, joint_rotations
+
+MIN_FRAMES = 4
+
+
+@dataclass(frozen=True, eq=False)
+class RetargetResult:
+    """A motion of the target, and what it was made from."""
+
+    motion: Motion
+    stance: Stance
+    """Which feet stand when: found in the source, locked in the target."""
+    source: Motion
+    """The source on its ground and with its travel, as it was followed."""
+    correspondence: Correspondence
+    scale: float
+    """Leg of the target in ℓ of its rig, over that of the source in ℓ of its own."""
+    loops: bool
+    notes: tuple[str, ...]
+    """What was left out or restored, one sentence each."""
+
+
+def retarget(motion: Motion, source: Rig, target: Rig, *, travel: Travel = "auto") -> RetargetResult:
+    """The source's motion on the target.
+
+    ``travel``: "auto" gives clips that walk in place the travel their standing feet imply, "keep" leaves the root's path as it
+    is, "none" takes steady travel out.
+    """
+    if motion.frame_count < MIN_FRAMES:
+        raise AkdError(f"A clip of {motion.frame_count} frames holds no motion to retarget: it needs at least {MIN_FRAMES}.")
+    between = correspondence(source, target)
+    motion = replace(motion, pose=motion.pose.detach().to(torch.float64))
+    if not is_loop(source, motion):
+        return _retargeted(motion, source, target, between, travel, loops=False)
+    count = motion.frame_count
+    long = _retargeted(repeat(close_rotations(source, motion), 3), source, target, between, travel, loops=True)
+    middle = slice(count - 1, 2 * count - 1)
+    return replace(
+        long, motion=close_rotations(target, _from_start(long.motion, middle)), source=_from_start(long.source, middle),
+        stance=long.stance[middle],
+    )  # fmt: skip
+
+
+def _from_start(motion: Motion, frames: slice) -> Motion:
+    """Some frames, moved over the ground so that they start where the whole motion does."""
+    pose = motion.pose[frames]
+    back = (motion.pose.root_position[0] - pose.root_position[0]) * torch.tensor((1.0, 0.0, 1.0), dtype=torch.float64)
+    return replace(motion, pose=Pose(pose.root_position + back, pose.root_rotation, pose.angles))
+
+
+def _retargeted(
+    motion: Motion, source: Rig, target: Rig, between: Correspondence, travel: Travel, *, loops: bool
+) -> RetargetResult:
+    given = joint_rotations(source.skeleton, motion.pose).numpy()
+    grounded = ground_source(source, motion.pose.root_position.numpy(), given, motion.fps, travel)
+    legs = between.pairs_of("leg")
+    scale = leg_scale(source, target, legs)
+    local = local_rotations(target.skeleton, carry_rotations(between, grounded.performance, target.skeleton))
+    root = place_root(source, target, legs, grounded.performance, local, scale)
+    feet = foot_targets(source, target, legs, grounded, root, local, scale) if legs else None
+    root, local = settle(target, root, local, feet, grounded.stance, motion.fps)
+    stage, _ = local_to_stage(target.skeleton, root, local)
+    result = from_stage_rotations(target.skeleton, torch.as_tensor(root), torch.as_tensor(stage), motion.fps)
+    seen = grounded.performance
+    followed = from_stage_rotations(
+        source.skeleton, torch.as_tensor(seen.positions[:, 0]), torch.as_tensor(seen.rotations), motion.fps
+    )
+    notes = (*between.notes, *_notes(source, grounded))
+    return RetargetResult(result, grounded.stance, followed, between, scale, loops, notes)
+
+
+def _notes(source: Rig, grounded: GroundedSource) -> list[str]:
+    notes = []
+    speed = float(np.linalg.norm(grounded.travel))
+    if speed > 0:
+        notes.append(f"The clip walks in place or at another speed than its feet: {speed:.2f} ℓ/s of travel were given to it.")
+    if abs(grounded.raised) > 0.02:
+        way = "raised" if grounded.raised > 0 else "lowered"
+        notes.append(f"The clip was {way} by {abs(grounded.raised):.2f} ℓ so that its feet are on the ground.")
+    if source.legs and not grounded.stance.any():
+        notes.append("No foot stands in the clip, so none was locked.")
+    return notes
