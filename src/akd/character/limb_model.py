@@ -272,4 +272,4 @@ def _starts_with_collar(ends: Float[np.ndarray, "end 3"], length: Float[np.ndarr
     middle of the chest?"""
     if len(length) > 2 and length[0] < 0.3 * length.sum() and length[0] < MAX_COLLAR_RATIO * length[1]:
         return True
-    return len(length) > 3 and abs(ends[0, 2]) < MAX_COLLAR_START * abs(ends[1, 2])
+    return bool(len(length) > 3 and abs(ends[0, 2]) < MAX_COLLAR_START * abs(ends[1, 2]))

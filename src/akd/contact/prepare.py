@@ -274,7 +274,8 @@ def _feasible_share(
 def crouch(need: Float[np.ndarray, "frame foot"], stance: Stance, fps: float) -> Float[np.ndarray, " frame"]:
     """How far the body is lowered so that its standing feet are within reach, smoothed over ``CROUCH_EASE`` [ℓ]."""
     width = max(CROUCH_EASE * fps, 1.0)
-    highest = maximum_filter1d(np.max(np.where(stance, need, 0.0), axis=1), 2 * round(width) + 1, mode="nearest")
+    # Where all feet stand with room to spare the body stays as low as it is.
+    highest = maximum_filter1d(np.max(np.where(stance, need, 0.0), axis=1, initial=0.0), 2 * round(width) + 1, mode="nearest")
     return gaussian_filter1d(highest, width, mode="nearest")
 
 

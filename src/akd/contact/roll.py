@@ -40,7 +40,7 @@ def limit_roll_speed(
     out, width = rotations, max(TILT_EASE * fps, 1.0)
     for number in range(len(model.feet)):
         both = stance[1:, number] & stance[:-1, number]
-        if not both.any() or len(leg_chain(model, number)) == 1:
+        if not both.any() or not model.feet[number].sole.size or len(leg_chain(model, number)) == 1:
             continue
         flat = _flattest(model, number, stage, position, stance[:, number])
         near = maximum_filter1d(stance[:, number].astype(float), 2 * round(width) + 1, mode="nearest")

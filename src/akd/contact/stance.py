@@ -92,21 +92,30 @@ def intervals(mask: Bool[np.ndarray, " frame"]) -> list[tuple[int, int]]:
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
-def lock_paths(feet: Feet, stance: Stance, rolling: Feet | None = None, clearance: float = SWING_CLEARANCE) -> Feet:
+def lock_paths(
+    feet: Feet,
+    stance: Stance,
+    rolling: Feet | None = None,
+    clearance: float = SWING_CLEARANCE,
+    catch_up: float = CATCH_UP_SHARE,
+) -> Feet:
     """Foot lock: the paths of feet that stay where they stand.
 
     A standing foot is held at the middle of its drift and at y = 0, or moves only as it rolls over the ground (``rolling``).
     Between two stances the correction passes smoothly from one to the other, so a swing keeps its shape; it is only lifted
-    where it would brush over the ground, to this ``clearance``.
+    where it would brush over the ground, to this ``clearance``, and catches up with its path over this share of the swing.
     """
     rolling = np.zeros_like(feet) if rolling is None else rolling
     paths = [
-        _locked_foot(feet[:, foot], intervals(stance[:, foot]), rolling[:, foot], clearance) for foot in range(feet.shape[1])
+        _locked_foot(feet[:, foot], intervals(stance[:, foot]), rolling[:, foot], clearance, catch_up)
+        for foot in range(feet.shape[1])
     ]
     return np.stack(paths, 1) if paths else feet
 
 
-def _locked_foot(path: FrameVectors, stances: list[tuple[int, int]], rolling: FrameVectors, clearance: float) -> FrameVectors:
+def _locked_foot(
+    path: FrameVectors, stances: list[tuple[int, int]], rolling: FrameVectors, clearance: float, catch_up: float
+) -> FrameVectors:
     floor = np.zeros(len(path))
     if not stances:
         return np.stack((path[:, 0], np.maximum(path[:, 1], 0.0), path[:, 2]), -1)
@@ -124,8 +133,8 @@ def _locked_foot(path: FrameVectors, stances: list[tuple[int, int]], rolling: Fr
         if np.linalg.norm(landing - leaving) > MIN_STEP:
             floor[left:right] = clearance * quintic_step(np.minimum(u, 1 - u) / RISE_SHARE)
             # Up first, then on: a foot that is still low does not move over the ground yet.
-            moved[:, [0, 2]] += ((1 - quintic_step(u / CATCH_UP_SHARE))[:, None] * (leaving - moved))[:, [0, 2]]
-            moved[:, [0, 2]] += ((1 - quintic_step((1 - u) / CATCH_UP_SHARE))[:, None] * (landing - moved))[:, [0, 2]]
+            moved[:, [0, 2]] += ((1 - quintic_step(u / catch_up))[:, None] * (leaving - moved))[:, [0, 2]]
+            moved[:, [0, 2]] += ((1 - quintic_step((1 - u) / catch_up))[:, None] * (landing - moved))[:, [0, 2]]
         out[left:right] = moved
     out[:, 1] = _smooth_max(out[:, 1], floor)
     return out

@@ -44,14 +44,10 @@ class LimbPair:
     """Joints from the pivot (hip, shoulder) outwards to the tip."""
     target_chain: tuple[int, ...]
     source_end: int
-    """Place in the chain of the end joint: ankle, wrist; the last joint of other limbs."""
+    """Place in the chain of the end: ankle, wrist. As long as the chain where that is the tail of its last bone."""
     target_end: int
     same_shape: bool
     """Are bones aligned one by one, or only the limb as a whole?"""
-
-    @property
-    def name(self) -> str:
-        return self.target.name
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,15 +219,15 @@ def _landmarks(rig: Rig, limb: Limb) -> tuple[list[int], int]:
         upper = next(arm.upper for arm in limb_model(rig).arms if arm.joints == limb.joints)
         chain = chain[chain.index(upper) :]
         beyond = np.flatnonzero(_starts(skeleton, chain) >= WRIST_SHARE)
-        return chain, int(beyond[0]) if beyond.size else len(chain) - 1
-    return chain, len(chain) - 1
+        return chain, int(beyond[0]) if beyond.size else len(chain)
+    return chain, len(chain)
 
 
 def _ankle(rig: Rig, limb: Limb, chain: list[int]) -> int:
-    """The joint that carries the sole; on a rig without a mesh, the first below the height of an ankle."""
+    """The joint that carries the sole, on both sides the same; on a rig without a mesh, the first below the height of an ankle."""
     if rig.mesh.vertex_count:
-        foot = limb_model(rig).feet[rig.legs.index(limb)]
-        return chain.index(foot.leg.foot)
+        feet = [limb_model(rig).feet[number].leg for number, leg in enumerate(rig.legs) if leg.order == limb.order]
+        return min(max(len(leg.chain) for leg in feet), len(chain)) - 1
     low = np.flatnonzero(rig.skeleton.positions[chain[1:], 1] < MAX_ANKLE_HEIGHT)
     return 1 + int(low[0]) if low.size else len(chain) - 1
 
@@ -261,7 +257,7 @@ def _follow_limb(
     places = _places(theirs, ours, pair)
     for joint, place in zip(pair.target_chain, places, strict=True):
         first[joint] = second[joint] = pair.source_chain[place]
-    ends_aligned = len(pair.target_chain) if pair.target.kind == "wing" else max(pair.target_end, 1)
+    ends_aligned = max(pair.target_end, 1)
     above = np.eye(3)
     line = smallest_rotation(_line(ours, pair.target_chain, pair.target_end), _line(theirs, pair.source_chain, pair.source_end))
     for k, (joint, place) in enumerate(zip(pair.target_chain, places, strict=True)):
@@ -279,25 +275,28 @@ def _places(theirs: Skeleton, ours: Skeleton, pair: LimbPair) -> list[int]:
     """For every joint of the target's chain the place in the source's chain of the bone it follows."""
     if len(pair.source_chain) == len(pair.target_chain) and pair.source_end == pair.target_end:
         return list(range(len(pair.target_chain)))
-    knots_s, knots_t = _knots(theirs, pair.source_chain, pair.source_end, pair.source.kind), _knots(
-        ours, pair.target_chain, pair.target_end, pair.target.kind
-    )
+    knots_s = _knots(theirs, pair.source_chain, pair.source_end, pair.source.kind)
+    knots_t = _knots(ours, pair.target_chain, pair.target_end, pair.target.kind)
     starts = _starts(theirs, pair.source_chain)
     at = np.interp(_middles(ours, list(pair.target_chain)), knots_t, knots_s)
     places = np.clip(np.searchsorted(starts, at + 1e-9) - 1, 0, len(starts) - 1)
-    if len(pair.target_chain) > pair.target_end:
-        places[pair.target_end] = pair.source_end
+    beyond = np.arange(pair.target_end, len(places))
+    places[beyond] = np.minimum(beyond - pair.target_end + pair.source_end, len(starts) - 1)
     return places.tolist()
+
+
+def middle_place(skeleton: Skeleton, chain: tuple[int, ...], end: int) -> int | None:
+    """The place in an arm's chain of its elbow; None for an arm of one bone."""
+    inner = _starts(skeleton, chain)[1:end]
+    return 1 + int(np.argmin(np.abs(inner - ELBOW_SHARE))) if inner.size else None
 
 
 def _knots(skeleton: Skeleton, chain: tuple[int, ...], end: int, kind: str) -> list[float]:
     """Shares of a chain's length at which landmarks lie: pivot, elbow, wrist or ankle, tip."""
     starts = _starts(skeleton, chain)
-    last = float(starts[end]) if 0 < end < len(starts) and kind != "wing" else 1.0
-    inner = starts[1:end]
-    if kind != "arm" or not inner.size:
-        return [0.0, last / 2, last, 1.0 + 1e-9]
-    return [0.0, float(inner[np.argmin(np.abs(inner - ELBOW_SHARE))]), last, 1.0 + 1e-9]
+    last = float(starts[end]) if end < len(starts) else 1.0
+    elbow = middle_place(skeleton, chain, end) if kind == "arm" else None
+    return [0.0, last / 2 if elbow is None else float(starts[elbow]), last, 1.0 + 1e-9]
 
 
 def _follow_branches(
@@ -323,7 +322,18 @@ def _bone(skeleton: Skeleton, chain: tuple[int, ...], place: int) -> Float[np.nd
 
 
 def _line(skeleton: Skeleton, chain: tuple[int, ...], end: int) -> Float[np.ndarray, " 3"]:
-    return _bone(skeleton, chain, 0) if end == 0 else skeleton.positions[chain[end]] - skeleton.positions[chain[0]]
+    return rest_points(skeleton, chain, max(end, 1))[-1] - skeleton.positions[chain[0]]
+
+
+def rest_points(skeleton: Skeleton, chain: tuple[int, ...], end: int) -> Float[np.ndarray, "point 3"]:
+    """The joints of a limb at rest from its pivot to its end, which may be the tail of the last bone [ℓ]."""
+    joints = skeleton.positions[list(chain[: end + 1])]
+    return joints if end < len(chain) else np.concatenate((joints, skeleton.tails[[chain[-1]]]))
+
+
+def limb_length(skeleton: Skeleton, chain: tuple[int, ...], end: int) -> float:
+    """From the pivot along the bones to the end [ℓ]."""
+    return max(float(np.linalg.norm(np.diff(rest_points(skeleton, chain, max(end, 1)), axis=0), axis=1).sum()), 1e-9)
 
 
 def smallest_rotation(a: Float[np.ndarray, " 3"], b: Float[np.ndarray, " 3"]) -> Float[np.ndarray, "3 3"]:

@@ -16,6 +16,7 @@ from akd.contact.clearance import clear_ground, penetrating_vertices
 from akd.contact.foot_lock import foot_positions, overstretch, solve_legs, within_reach
 from akd.contact.measures import Feet
 from akd.contact.prepare import crouch, foot_motion, with_implied_travel
+from akd.contact.roll import limit_roll_speed, rolling_path
 from akd.contact.stance import Stance, close_gaps, detect_stance, lock_paths
 from akd.contact.traces import in_heading_frame, yaw
 from akd.contact.treadmill import foot_levels
@@ -27,6 +28,8 @@ Travel = Literal["auto", "keep", "none"]
 UP = np.array([0.0, 1.0, 0.0])
 GROUND_QUANTILE = 0.2
 """The ground is where the lowest foot is for this share of the clip; lower are toes that dig in."""
+CATCH_UP = 0.25
+"""Share of a swing in which a foot that was locked catches up with its path."""
 PENETRATION_PASSES = 3
 """How often vertices that are in the ground are watched too and the motion is put right again."""
 
@@ -133,6 +136,7 @@ def _settled(
     cleared = clear_ground(model, root, local) if model.rig.mesh.vertex_count else root
     if feet is None or not model.feet:
         return cleared, local
-    paths = lock_paths(feet, stance)
+    local = limit_roll_speed(model, cleared, local, stance, fps)
+    paths = lock_paths(feet, stance, rolling_path(model, cleared, local), catch_up=CATCH_UP)
     lowered = cleared - crouch(overstretch(model, cleared, local, paths), stance, fps)[:, None] * UP
     return lowered, solve_legs(model, lowered, local, within_reach(model, lowered, local, paths))

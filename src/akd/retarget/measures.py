@@ -1,6 +1,7 @@
 """How much of a clip arrived: directions, end points, contacts, phases and amount of a retargeted motion against its source."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -11,9 +12,10 @@ from akd.contact.stance import Stance
 from akd.contact.traces import trace
 from akd.gait.measures import circular_mean
 from akd.motion import Motion
-from akd.retarget.correspondence import LimbPair
+from akd.retarget.correspondence import limb_length
 from akd.retarget.feet import ground_source
 from akd.retarget.retarget import RetargetResult, retarget
+from akd.retarget.transfer import Performance, limb_points
 from akd.rig import Rig
 from akd.skeleton import forward_kinematics, joint_rotations
 
@@ -35,8 +37,8 @@ class RetargetMeasures:
     """Largest difference of the share of time for which a foot stands."""
     phase_difference: float | None
     """Largest difference of the touch-down phase of a foot against the first foot's [strides]."""
-    amount: float
-    """Path of matched joints in the root frame, in limb lengths, against the source's: 1 is as much."""
+    amount: float | None
+    """How far ankles, wrists and wing tips go relative to hip or shoulder, in limb lengths, against the source's: 1 is as far."""
     skating: float | None
     """Skating ratio."""
     penetration: float
@@ -45,19 +47,17 @@ class RetargetMeasures:
 
 def measure_retarget(result: RetargetResult, source: Rig, target: Rig) -> RetargetMeasures:
     """All numbers of one result but the way back."""
-    theirs, ours = _positions(source, result.source), _positions(target, result.motion)
-    pairs = list(result.correspondence.pairs)
+    limbs = _limbs(result, source, target)
     seen = trace(target, result.motion)
     stance = detected_stance(target, result.motion)
-    feet = [target.legs.index(pair.target) for pair in pairs if pair.target.kind == "leg"]
-    has_feet = bool(feet) and result.stance.shape == stance.shape
+    feet = bool(target.legs)
     return RetargetMeasures(
-        direction_error=_mean([_angles(theirs, ours, pair) for pair in pairs if pair.same_shape]),
-        end_point_error=_mean([_end_distance(theirs, ours, pair, source, target) for pair in pairs]),
-        contact_agreement=float((result.stance == stance).mean()) if has_feet else None,
-        duty_difference=float(np.abs(result.stance.mean(0) - stance.mean(0)).max()) if has_feet else None,
-        phase_difference=phase_difference(result.stance, stance) if has_feet else None,
-        amount=_amount(ours, target, pairs, ours=True) / max(_amount(theirs, source, pairs, ours=False), 1e-9),
+        direction_error=_mean([_angle(pair) for pair in limbs if pair.same_shape]),
+        end_point_error=_mean([_end_distance(pair) for pair in limbs]),
+        contact_agreement=float((result.stance == stance).mean()) if feet else None,
+        duty_difference=float(np.abs(result.stance.mean(0) - stance.mean(0)).max()) if feet else None,
+        phase_difference=phase_difference(result.stance, stance) if feet else None,
+        amount=_ratio([(_path(x.ours, x.our_length), _path(x.theirs, x.their_length)) for x in limbs]),
         skating=skating_ratio(seen.feet, seen.fps) if feet else None,
         penetration=penetration(seen.lowest).max,
     )
@@ -66,7 +66,8 @@ def measure_retarget(result: RetargetResult, source: Rig, target: Rig) -> Retarg
 def there_and_back(result: RetargetResult, source: Rig, target: Rig) -> float:
     """Mean distance of the source's joints from where they were, after the way to the target and back [ℓ of the source]."""
     back = retarget(result.motion, target, source, travel="keep")
-    return float(np.linalg.norm(_positions(source, back.motion) - _positions(source, result.source), axis=-1).mean())
+    apart = _performance(source, back.motion).positions - _performance(source, result.source).positions
+    return float(np.linalg.norm(apart, axis=-1).mean())
 
 
 def detected_stance(rig: Rig, motion: Motion) -> Stance:
@@ -93,49 +94,61 @@ def _touch_downs(stance: Stance) -> list[Float[np.ndarray, " landing"]]:
     return [1.0 + np.flatnonzero(~foot[:-1] & foot[1:]) for foot in stance.T]
 
 
-def _positions(rig: Rig, motion: Motion) -> Float[np.ndarray, "frame joint 3"]:
-    return forward_kinematics(rig.skeleton, motion.pose.detach().to(torch.float64)).position.numpy()
+def _performance(rig: Rig, motion: Motion) -> Performance:
+    posed = forward_kinematics(rig.skeleton, motion.pose.detach().to(torch.float64))
+    return Performance(posed.rotation.numpy(), posed.position.numpy(), motion.fps)
 
 
-def _angles(theirs: np.ndarray, ours: np.ndarray, pair: LimbPair) -> float:
-    """Mean angle between the lines pivot → middle → end of both limbs [deg]."""
-    one, other = _joints(theirs, pair.source_chain, pair.source_end), _joints(ours, pair.target_chain, pair.target_end)
-    if one.shape != other.shape or one.shape[1] < 2:
+class _Limbs(NamedTuple):
+    """Both limbs of a pair in every frame, from pivot to end."""
+
+    theirs: Float[np.ndarray, "frame point 3"]
+    ours: Float[np.ndarray, "frame joint 3"]
+    their_length: float
+    our_length: float
+    same_shape: bool
+
+
+def _limbs(result: RetargetResult, source: Rig, target: Rig) -> list[_Limbs]:
+    theirs, ours = _performance(source, result.source), _performance(target, result.motion)
+    return [
+        _Limbs(
+            limb_points(source.skeleton, pair.source_chain, max(pair.source_end, 1), theirs),
+            limb_points(target.skeleton, pair.target_chain, max(pair.target_end, 1), ours),
+            limb_length(source.skeleton, pair.source_chain, pair.source_end),
+            limb_length(target.skeleton, pair.target_chain, pair.target_end),
+            pair.same_shape,
+        )
+        for pair in result.correspondence.pairs
+    ]
+
+
+def _angle(limbs: _Limbs) -> float:
+    """Mean angle between the bones of both limbs; between their lines from pivot to end where bones differ in number [deg]."""
+    one, other = limbs.theirs, limbs.ours
+    if one.shape != other.shape:
         one, other = one[:, [0, -1]], other[:, [0, -1]]
     a, b = np.diff(one, axis=1), np.diff(other, axis=1)
     cosine = (a * b).sum(-1) / np.maximum(np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1), 1e-9)
     return float(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))).mean())
 
 
-def _joints(positions: np.ndarray, chain: tuple[int, ...], end: int) -> np.ndarray:
-    return positions[:, list(chain[: max(end, 1) + 1])]
-
-
-def _end_distance(theirs: np.ndarray, ours: np.ndarray, pair: LimbPair, source: Rig, target: Rig) -> float:
-    one, other = _joints(theirs, pair.source_chain, pair.source_end), _joints(ours, pair.target_chain, pair.target_end)
-    if one.shape[1] < 2 or other.shape[1] < 2:
-        return 0.0
-    a = (one[:, -1] - one[:, 0]) / _length(source, pair.source_chain, pair.source_end)
-    b = (other[:, -1] - other[:, 0]) / _length(target, pair.target_chain, pair.target_end)
+def _end_distance(limbs: _Limbs) -> float:
+    a = (limbs.theirs[:, -1] - limbs.theirs[:, 0]) / limbs.their_length
+    b = (limbs.ours[:, -1] - limbs.ours[:, 0]) / limbs.our_length
     return float(np.linalg.norm(a - b, axis=-1).mean())
 
 
-def _length(rig: Rig, chain: tuple[int, ...], end: int) -> float:
-    points = rig.skeleton.positions[list(chain[: max(end, 1) + 1])]
-    return max(float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum()), 1e-9)
-
-
-def _amount(positions: np.ndarray, rig: Rig, pairs: list[LimbPair], *, ours: bool) -> float:
-    """Mean path of the ends of the limbs relative to their pivots, in limb lengths."""
-    paths = []
-    for pair in pairs:
-        chain, end = (pair.target_chain, pair.target_end) if ours else (pair.source_chain, pair.source_end)
-        joints = _joints(positions, chain, end)
-        if joints.shape[1] > 1:
-            step = np.diff(joints[:, -1] - joints[:, 0], axis=0)
-            paths.append(np.linalg.norm(step, axis=-1).sum() / _length(rig, chain, end))
-    return float(np.mean(paths)) if paths else 0.0
+def _path(points: Float[np.ndarray, "frame point 3"], length: float) -> float:
+    """How far the end of a limb goes relative to its pivot [limb lengths]."""
+    return float(np.linalg.norm(np.diff(points[:, -1] - points[:, 0], axis=0), axis=-1).sum() / length)
 
 
 def _mean(values: list[float]) -> float | None:
     return float(np.mean(values)) if values else None
+
+
+def _ratio(pairs: list[tuple[float, float]]) -> float | None:
+    """Sum of the first numbers over sum of the second."""
+    first, second = (sum(values) for values in zip(*pairs, strict=True)) if pairs else (0.0, 0.0)
+    return first / second if second > 0 else None

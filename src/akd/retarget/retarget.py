@@ -16,7 +16,8 @@ from akd.errors import AkdError
 from akd.motion import Motion, from_stage_rotations, repeat
 from akd.retarget.correspondence import Correspondence, correspondence
 from akd.retarget.feet import GroundedSource, Travel, foot_targets, ground_source, settle
-from akd.retarget.transfer import carry_rotations, leg_scale, local_rotations, place_root
+from akd.retarget.hands import place_hands
+from akd.retarget.transfer import Performance, carry_rotations, leg_scale, local_rotations, place_root
 from akd.rig import Rig
 from akd.skeleton import Pose, joint_rotations
 
@@ -79,8 +80,9 @@ def _retargeted(
     root = place_root(source, target, legs, grounded.performance, local, scale)
     feet = foot_targets(source, target, legs, grounded, root, local, scale) if legs else None
     root, local = settle(target, root, local, feet, grounded.stance, motion.fps)
-    stage, _ = local_to_stage(target.skeleton, root, local)
-    result = from_stage_rotations(target.skeleton, torch.as_tensor(root), torch.as_tensor(stage), motion.fps)
+    posed = Performance(*local_to_stage(target.skeleton, root, local), motion.fps)
+    posed = place_hands(source, target, between, grounded.performance, posed)
+    result = from_stage_rotations(target.skeleton, torch.as_tensor(root), torch.as_tensor(posed.rotations), motion.fps)
     seen = grounded.performance
     followed = from_stage_rotations(
         source.skeleton, torch.as_tensor(seen.positions[:, 0]), torch.as_tensor(seen.rotations), motion.fps

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from scipy.spatial.transform import Rotation
 
 from akd.character.kinematics import FrameVectors, JointPositions, JointRotations, local_to_stage
-from akd.retarget.correspondence import FOLLOWS_PARENT, Correspondence, LimbPair
+from akd.retarget.correspondence import FOLLOWS_PARENT, Correspondence, LimbPair, rest_points
 from akd.rig import Rig
 from akd.skeleton import Skeleton
 
@@ -42,6 +42,18 @@ def _blend(
     return one @ Rotation.from_rotvec(share * turn).as_matrix()
 
 
+def limb_points(
+    skeleton: Skeleton, chain: tuple[int, ...], end: int, performance: Performance
+) -> Float[np.ndarray, "frame point 3"]:
+    """The joints of a limb from its pivot to its end in every frame [ℓ]."""
+    joints = performance.positions[:, list(chain[: end + 1])]
+    if end < len(chain):
+        return joints
+    last = chain[-1]
+    tail = performance.rotations[:, last] @ (skeleton.tails[last] - skeleton.positions[last])
+    return np.concatenate((joints, (performance.positions[:, last] + tail)[:, None]), 1)
+
+
 def local_rotations(skeleton: Skeleton, stage: JointRotations) -> JointRotations:
     """Rotations relative to the parent from rotations on the stage."""
     out = stage.copy()
@@ -64,7 +76,7 @@ def leg_scale(source: Rig, target: Rig, pairs: list[LimbPair]) -> float:
 
 def _standing_height(rig: Rig, chain: tuple[int, ...], end: int, along_bones: bool) -> float:
     """From the hip to the ankle, along the bones or straight, and from there to the ground [ℓ]."""
-    points = rig.skeleton.positions[list(chain[: end + 1])]
+    points = rest_points(rig.skeleton, chain, end)
     bones = np.linalg.norm(np.diff(points, axis=0), axis=1).sum()
     straight = np.linalg.norm(points[-1] - points[0])
     return float((bones if along_bones else straight) + max(points[-1, 1], 0.0))
