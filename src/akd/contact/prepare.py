@@ -159,7 +159,7 @@ def _prepared(rig: Rig, motion: Motion, settings: TargetSettings, known_stance: 
             stance = close_gaps(stance, root[:, 1], rig.gravity, fps)
             if body is not None:
                 stance = extend_while_tipping(stance, is_tipping(model, body, root, rotations, feet_motion.feet, stance), fps)
-            stance = _drop_unreachable(model, root, rotations, stance) if settings.lock else stance
+            stance = drop_unreachable(model, root, rotations, stance) if settings.lock else stance
         else:
             stance = known_stance
         if settings.lock:
@@ -218,7 +218,7 @@ def with_implied_travel(
     return root + path, np.array([x, 0.0, z])
 
 
-def _drop_unreachable(model: LimbModel, root: FrameVectors, rotations: JointRotations, stance: Stance) -> Stance:
+def drop_unreachable(model: LimbModel, root: FrameVectors, rotations: JointRotations, stance: Stance) -> Stance:
     """The stances without those moments in which a leg is too short and another foot stands: a foot leaves when it must."""
     targets = lock_paths(foot_positions(model, root, rotations), stance)
     need = np.where(stance, overstretch(model, root, rotations, targets), np.inf)

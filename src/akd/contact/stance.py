@@ -28,8 +28,10 @@ SWING_CLEARANCE = 0.045
 """Feet that swing forward are carried at least this high, clear of what counts as contact [ℓ]."""
 MIN_STEP = 0.1
 """Two prints farther apart than this have a swing between them [ℓ]."""
-RISE_SHARE, CATCH_UP_SHARE = 0.2, 0.5
-"""Share of a swing in which a foot rises to its clearance, and in which it catches up with its path; the same at its end."""
+CATCH_UP_SHARE = 0.5
+"""Share of a swing in which a foot that was locked catches up with its path; the same at its end."""
+RISE_SHARE = 0.4
+"""Share of that time in which it rises to its clearance: up first, then on."""
 SWING_SMOOTHING, SMOOTHING_ONSET = 0.12, 0.28
 """Standard deviation of the smoothing of a swing, and how long it takes to set in and to end, as shares of the swing."""
 Stance = Bool[np.ndarray, "frame foot"]
@@ -131,7 +133,7 @@ def _locked_foot(
         moved = path[left:right] + shift[left - 1] + quintic_step(u)[:, None] * (shift[right] - shift[left - 1])
         leaving, landing = held[k][-1], held[k + 1][0]
         if np.linalg.norm(landing - leaving) > MIN_STEP:
-            floor[left:right] = clearance * quintic_step(np.minimum(u, 1 - u) / RISE_SHARE)
+            floor[left:right] = clearance * quintic_step(np.minimum(u, 1 - u) / (RISE_SHARE * catch_up))
             # Up first, then on: a foot that is still low does not move over the ground yet.
             moved[:, [0, 2]] += ((1 - quintic_step(u / catch_up))[:, None] * (leaving - moved))[:, [0, 2]]
             moved[:, [0, 2]] += ((1 - quintic_step((1 - u) / catch_up))[:, None] * (landing - moved))[:, [0, 2]]

@@ -8,10 +8,12 @@ Limbs are matched by label (kind, side, order), never by name. The rotation of e
   and twist is that of the source.
 - *Legs of another shape* (a dog's on a horse, a person's on an ostrich) are aligned by the line from hip to foot only: bends
   are added to the target's own, and inverse kinematics puts the feet where they belong.
-- *Trunk, neck, head, tail, collar bones and feet* are not aligned: their rest poses are neutral in both, so what is carried over is
+- *Tails* are aligned as a whole, from root to tip: one that hangs at rest is lifted where the source's is.
+- *Trunk, neck, head, collar bones and feet* are not aligned: their rest poses are neutral in both, so what is carried over is
   how far they rotate from there. Along trunk, neck and tail rotations are interpolated by normalised arc length.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -93,7 +95,10 @@ def correspondence(source: Rig, target: Rig) -> Correspondence:
             continue
         if limb.kind in ("neck", "head", "tail"):
             chain = main_chain(ours, limb)
-            follow(chain, _along(theirs, main_chain(theirs, match), ours, chain))
+            their_chain = main_chain(theirs, match)
+            follow(chain, _along(theirs, their_chain, ours, chain))
+            if limb.kind == "tail":
+                align[chain] = smallest_rotation(_line(ours, chain, len(chain)), _line(theirs, their_chain, len(their_chain)))
         elif limb.kind != "spine":
             pair = _pair(source, target, match, limb)
             pairs.append(pair)
@@ -321,11 +326,11 @@ def _bone(skeleton: Skeleton, chain: tuple[int, ...], place: int) -> Float[np.nd
     return end - skeleton.positions[chain[place]]
 
 
-def _line(skeleton: Skeleton, chain: tuple[int, ...], end: int) -> Float[np.ndarray, " 3"]:
+def _line(skeleton: Skeleton, chain: Sequence[int], end: int) -> Float[np.ndarray, " 3"]:
     return rest_points(skeleton, chain, max(end, 1))[-1] - skeleton.positions[chain[0]]
 
 
-def rest_points(skeleton: Skeleton, chain: tuple[int, ...], end: int) -> Float[np.ndarray, "point 3"]:
+def rest_points(skeleton: Skeleton, chain: Sequence[int], end: int) -> Float[np.ndarray, "point 3"]:
     """The joints of a limb at rest from its pivot to its end, which may be the tail of the last bone [ℓ]."""
     joints = skeleton.positions[list(chain[: end + 1])]
     return joints if end < len(chain) else np.concatenate((joints, skeleton.tails[[chain[-1]]]))

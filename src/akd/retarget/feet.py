@@ -15,7 +15,7 @@ from akd.character.limb_model import LimbModel, limb_model
 from akd.contact.clearance import clear_ground, penetrating_vertices
 from akd.contact.foot_lock import foot_positions, overstretch, solve_legs, within_reach
 from akd.contact.measures import Feet
-from akd.contact.prepare import crouch, foot_motion, with_implied_travel
+from akd.contact.prepare import crouch, drop_unreachable, foot_motion, with_implied_travel
 from akd.contact.roll import limit_roll_speed, rolling_path
 from akd.contact.stance import Stance, close_gaps, detect_stance, lock_paths
 from akd.contact.traces import in_heading_frame, yaw
@@ -28,7 +28,11 @@ Travel = Literal["auto", "keep", "none"]
 UP = np.array([0.0, 1.0, 0.0])
 GROUND_QUANTILE = 0.2
 """The ground is where the lowest foot is for this share of the clip; lower are toes that dig in."""
-CATCH_UP = 0.25
+MAX_CROUCH = 0.08
+"""The body is lowered by no more than this for legs that do not reach their feet [ℓ]; beyond it the feet are drawn along."""
+CLEARANCE = 0.07
+"""Feet that swing clear the ground by this [ℓ]: higher than what passes for standing."""
+CATCH_UP = 0.2
 """Share of a swing in which a foot that was locked catches up with its path."""
 PENETRATION_PASSES = 3
 """How often vertices that are in the ground are watched too and the motion is put right again."""
@@ -70,6 +74,7 @@ def ground_source(rig: Rig, root: FrameVectors, local: JointRotations, fps: floa
         motion = foot_motion(model, root, local, levels, fps)
     stance = detect_stance(motion.feet, motion.velocities, motion.velocity, fps)
     stance = close_gaps(stance, root[:, 1], rig.gravity, fps)
+    stance = drop_unreachable(model, root, local, stance)
     return GroundedSource(_performance(model, root, local, fps), motion.feet, stance, added, raised)
 
 
@@ -137,6 +142,7 @@ def _settled(
     if feet is None or not model.feet:
         return cleared, local
     local = limit_roll_speed(model, cleared, local, stance, fps)
-    paths = lock_paths(feet, stance, rolling_path(model, cleared, local), catch_up=CATCH_UP)
-    lowered = cleared - crouch(overstretch(model, cleared, local, paths), stance, fps)[:, None] * UP
+    paths = lock_paths(feet, stance, rolling_path(model, cleared, local), CLEARANCE, CATCH_UP)
+    need = np.minimum(overstretch(model, cleared, local, paths), MAX_CROUCH)
+    lowered = cleared - crouch(need, stance, fps)[:, None] * UP
     return lowered, solve_legs(model, lowered, local, within_reach(model, lowered, local, paths))

@@ -21,6 +21,8 @@ from akd.skeleton import Skeleton
 
 TOUCH, NEAR = 1.35, 2.0
 """A hand nearer to a bone than this many radii of the body there touches it; up to the second it is drawn to the same place."""
+TOUCH_SPEED = 0.5
+"""A hand that is faster than this, seen from the bone, passes by and does not touch [ℓ/s]."""
 FADE = 0.06
 """Standard deviation in time with which a touch sets in and ends [s]."""
 MAX_STRETCH = 0.995
@@ -102,6 +104,8 @@ def find_touch(
         radii = np.linalg.norm(away, axis=-1) / radius
         our_start, our_along = _bone_in_time(target.skeleton, ours, posed)
         found = our_start + share[:, None] * our_along + away * our_radius / radius
+        still = gaussian_filter1d(_speed(source.skeleton, theirs, hand, seen), max(FADE * seen.fps, 0.5), mode="nearest")
+        radii = radii + np.maximum(still / TOUCH_SPEED - 1.0, 0.0)
         closer = radii < nearest
         nearest, place = np.where(closer, radii, nearest), np.where(closer[:, None], found, place)
     weight = np.clip((NEAR - nearest) / (NEAR - TOUCH), 0.0, 1.0)
@@ -137,6 +141,13 @@ def _radius(rig: Rig, joint: int) -> float | None:
         return None
     share = np.clip((own - start) @ along / max(along @ along, 1e-12), 0.0, 1.0)
     return float(np.linalg.norm(own - start - share[:, None] * along, axis=1).mean())
+
+
+def _speed(skeleton: Skeleton, joint: int, point: FrameVectors, performance: Performance) -> Float[np.ndarray, " frame"]:
+    """How fast a point moves, seen from a bone [ℓ/s]."""
+    turned = np.swapaxes(performance.rotations[:, joint], -1, -2)
+    local = (turned @ (point - performance.positions[:, joint])[..., None])[..., 0]
+    return np.linalg.norm(np.gradient(local, axis=0), axis=-1) * performance.fps
 
 
 def _bone_in_time(skeleton: Skeleton, joint: int, performance: Performance) -> tuple[FrameVectors, FrameVectors]:

@@ -7,13 +7,15 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
+from akd.character.leg import main_chain
+from akd.character.limb_model import limb_model
 from akd.contact.measures import penetration, skating_ratio
-from akd.contact.stance import Stance
+from akd.contact.prepare import foot_motion
+from akd.contact.stance import Stance, detect_stance
 from akd.contact.traces import trace
 from akd.gait.measures import circular_mean
 from akd.motion import Motion
 from akd.retarget.correspondence import limb_length
-from akd.retarget.feet import ground_source
 from akd.retarget.retarget import RetargetResult, retarget
 from akd.retarget.transfer import Performance, limb_points
 from akd.rig import Rig
@@ -38,7 +40,7 @@ class RetargetMeasures:
     phase_difference: float | None
     """Largest difference of the touch-down phase of a foot against the first foot's [strides]."""
     amount: float | None
-    """How far ankles, wrists and wing tips go relative to hip or shoulder, in limb lengths, against the source's: 1 is as far."""
+    """How far the ends of limbs, neck, head and tail go relative to where they begin, in their lengths, against the source's."""
     skating: float | None
     """Skating ratio."""
     penetration: float
@@ -57,7 +59,7 @@ def measure_retarget(result: RetargetResult, source: Rig, target: Rig) -> Retarg
         contact_agreement=float((result.stance == stance).mean()) if feet else None,
         duty_difference=float(np.abs(result.stance.mean(0) - stance.mean(0)).max()) if feet else None,
         phase_difference=phase_difference(result.stance, stance) if feet else None,
-        amount=_ratio([(_path(x.ours, x.our_length), _path(x.theirs, x.their_length)) for x in limbs]),
+        amount=_ratio([(_path(x.ours, x.our_length), _path(x.theirs, x.their_length)) for x in limbs + _axial(result, source, target)]),
         skating=skating_ratio(seen.feet, seen.fps) if feet else None,
         penetration=penetration(seen.lowest).max,
     )
@@ -71,10 +73,11 @@ def there_and_back(result: RetargetResult, source: Rig, target: Rig) -> float:
 
 
 def detected_stance(rig: Rig, motion: Motion) -> Stance:
-    """Which feet of a motion stand, found as in a source."""
-    pose = motion.pose.detach().to(torch.float64)
-    rotations = joint_rotations(rig.skeleton, pose).numpy()
-    return ground_source(rig, pose.root_position.numpy(), rotations, motion.fps, "keep").stance
+    """Which feet of a motion stand: low over y = 0, and slow or moving back under the body."""
+    model, pose = limb_model(rig), motion.pose.detach().to(torch.float64)
+    root, rotations = pose.root_position.numpy(), joint_rotations(rig.skeleton, pose).numpy()
+    seen = foot_motion(model, root, rotations, np.zeros(len(model.feet)), motion.fps)
+    return detect_stance(seen.feet, seen.velocities, seen.velocity, motion.fps)
 
 
 def phase_difference(one: Stance, other: Stance) -> float | None:
@@ -121,6 +124,21 @@ def _limbs(result: RetargetResult, source: Rig, target: Rig) -> list[_Limbs]:
         )
         for pair in result.correspondence.pairs
     ]
+
+
+def _axial(result: RetargetResult, source: Rig, target: Rig) -> list[_Limbs]:
+    """The same for necks, heads and tails that both have."""
+    theirs, ours = _performance(source, result.source), _performance(target, result.motion)
+    labels = {(limb.kind, limb.side, limb.order): limb for limb in source.skeleton.limbs if limb.kind in ("neck", "head", "tail")}
+    out = []
+    for limb in target.skeleton.limbs:
+        if (match := labels.get((limb.kind, limb.side, limb.order))) is None:
+            continue
+        one, other = tuple(main_chain(source.skeleton, match)), tuple(main_chain(target.skeleton, limb))
+        points = limb_points(source.skeleton, one, len(one), theirs), limb_points(target.skeleton, other, len(other), ours)
+        lengths = limb_length(source.skeleton, one, len(one)), limb_length(target.skeleton, other, len(other))
+        out.append(_Limbs(*points, *lengths, False))
+    return out
 
 
 def _angle(limbs: _Limbs) -> float:

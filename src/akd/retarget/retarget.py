@@ -17,6 +17,7 @@ from akd.motion import Motion, from_stage_rotations, repeat
 from akd.retarget.correspondence import Correspondence, correspondence
 from akd.retarget.feet import GroundedSource, Travel, foot_targets, ground_source, settle
 from akd.retarget.hands import place_hands
+from akd.retarget.neck import lower_head
 from akd.retarget.transfer import Performance, carry_rotations, leg_scale, local_rotations, place_root
 from akd.rig import Rig
 from akd.skeleton import Pose, joint_rotations
@@ -78,6 +79,7 @@ def _retargeted(
     scale = leg_scale(source, target, legs)
     local = local_rotations(target.skeleton, carry_rotations(between, grounded.performance, target.skeleton))
     root = place_root(source, target, legs, grounded.performance, local, scale)
+    local = lower_head(source, target, grounded.performance, root, local)
     feet = foot_targets(source, target, legs, grounded, root, local, scale) if legs else None
     root, local = settle(target, root, local, feet, grounded.stance, motion.fps)
     posed = Performance(*local_to_stage(target.skeleton, root, local), motion.fps)
