@@ -6,7 +6,7 @@ from typing import Any
 
 import tyro
 
-from akd.cli import characters, pose, posespace, prior, track
+from akd.cli import characters, pose, posespace, prior, retarget, track
 from akd.cli.animate import animate
 from akd.cli.console import print_error
 from akd.errors import AkdError
@@ -14,7 +14,7 @@ from akd.errors import AkdError
 COMMANDS: dict[str, Callable[..., Any]] = {
     "animate": animate, "creature": characters.creature, "rig": characters.rig, "inspect": characters.inspect,
     "evaluate": characters.evaluate, "convert": characters.convert, "splat": characters.splat, "track": track.track,
-    "prior": prior.prior, "pose": pose.pose, "posespace": posespace.posespace,
+    "retarget": retarget.retarget, "prior": prior.prior, "pose": pose.pose, "posespace": posespace.posespace,
 }  # fmt: skip
 DESCRIPTION = "A 3D character and a sentence in, an animation on the character's own skeleton out."
 EXTRAS = {"warp": "physics", "mujoco": "physics", "diffusers": "prior", "transformers": "prior", "safetensors": "prior"}

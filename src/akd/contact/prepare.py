@@ -198,9 +198,7 @@ def _foot_levels(model: LimbModel, root: FrameVectors, rotations: JointRotations
     return foot_levels(feet[..., 1], in_heading_frame(feet, root, yaw(rotations[:, 0]))[..., 0])
 
 
-def with_implied_travel(
-    root: FrameVectors, feet_motion: FootMotion, fps: float
-) -> tuple[FrameVectors, Float[np.ndarray, " 3"]]:
+def with_implied_travel(root: FrameVectors, feet_motion: FootMotion, fps: float) -> tuple[FrameVectors, Float[np.ndarray, " 3"]]:
     """The root with the travel that its stance feet imply, and the velocity in body axes that was added [ℓ/s].
 
     A body that travels already may travel at the wrong speed for its feet, so only the feet decide; a difference below

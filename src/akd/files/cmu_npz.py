@@ -91,7 +91,10 @@ def _bones(description: dict, row: int) -> tuple[tuple[str, ...], Int[np.ndarray
 
 
 def _t_pose(
-    names: tuple[str, ...], parents: Int[np.ndarray, " bone"], offsets: Float[np.ndarray, "bone 3"], angles: dict[str, list[float]]
+    names: tuple[str, ...],
+    parents: Int[np.ndarray, " bone"],
+    offsets: Float[np.ndarray, "bone 3"],
+    angles: dict[str, list[float]],
 ) -> Float[np.ndarray, "bone 4 4"]:
     """World matrices in the T-pose, standing on y = 0: the zero pose of the captures has its legs apart."""
     rest = np.tile(np.eye(4), (len(names), 1, 1))

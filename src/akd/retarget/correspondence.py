@@ -3,8 +3,8 @@
 Limbs are matched by label (kind, side, order), never by name. The rotation of every joint away from rest, on the stage, is
 ``Q_j(t) = R_i(t) A_j`` with R the source's rotations and A_j the rotation that brings the target's rest pose onto the source's:
 
-- *Arms and wings*, and legs of the same shape, are aligned bone by bone from the body outwards, each by the smallest rotation that
-  makes its rest direction the source's. So absolute bone directions are carried over, whatever the rest poses are (T, A, bent),
+- *Arms and wings*, and legs of the same shape, are aligned bone by bone from the body outwards, each by the smallest
+  rotation that makes its rest direction the source's. So absolute bone directions are carried over, whatever the rest poses are (T, A, bent),
   and twist is that of the source.
 - *Legs of another shape* (a dog's on a horse, a person's on an ostrich) are aligned by the line from hip to foot only: bends
   are added to the target's own, and inverse kinematics puts the feet where they belong.
@@ -32,8 +32,8 @@ WRIST_SHARE = 0.6
 ELBOW_SHARE = 0.45
 """and the joint nearest to this share before it is the elbow."""
 UPRIGHT_LEG_ANGLE, OTHER_LEG_ANGLE = np.radians(60.0), np.radians(20.0)
-"""Legs have the same shape if their bones at rest differ by no more than this, hip-to-foot lines aligned [rad]. People are bound with
-bent or straight knees, so theirs may differ by much; the rest pose of an animal is how it stands."""
+"""Legs have the same shape if their bones at rest differ by no more than this, hip-to-foot lines aligned [rad]. People are
+bound with bent or straight knees, so theirs may differ by much; the rest pose of an animal is how it stands."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,7 +229,7 @@ def _landmarks(rig: Rig, limb: Limb) -> tuple[list[int], int]:
 
 
 def _ankle(rig: Rig, limb: Limb, chain: list[int]) -> int:
-    """The joint that carries the sole, on both sides the same; on a rig without a mesh, the first below the height of an ankle."""
+    """The joint that carries the sole, on both sides the same; without a mesh, the first below the height of an ankle."""
     if rig.mesh.vertex_count:
         feet = [limb_model(rig).feet[number].leg for number, leg in enumerate(rig.legs) if leg.order == limb.order]
         return min(max(len(leg.chain) for leg in feet), len(chain)) - 1

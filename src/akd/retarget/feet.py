@@ -1,7 +1,7 @@
 """Contacts: which feet of the source stand when, and the target's legs bent so that its feet do the same.
 
-The source is put on its ground and, where it walks in place, given the travel that its standing feet imply. The stance that is
-found there is the target's stance: its feet are locked in those frames, and elsewhere follow the source's feet in units of leg length.
+The source is put on its ground and, where it walks in place, given the travel that its standing feet imply. The stance found
+there is the target's: its feet are locked in those frames, and elsewhere follow the source's in units of leg length.
 """
 
 from dataclasses import dataclass
@@ -88,9 +88,15 @@ def _performance(model: LimbModel, root: FrameVectors, local: JointRotations, fp
 
 
 def foot_targets(
-    source: Rig, target: Rig, pairs: list[LimbPair], grounded: GroundedSource, root: FrameVectors, local: JointRotations, scale: float
+    source: Rig,
+    target: Rig,
+    pairs: list[LimbPair],
+    grounded: GroundedSource,
+    root: FrameVectors,
+    local: JointRotations,
+    scale: float,
 ) -> Feet:
-    """Where the target's feet should be: from hip to ankle as in the source, in units of leg length, and as high above the ground."""
+    """Where the target's feet should be: from the hip as in the source, in units of leg length, and as high above the ground."""
     model = limb_model(target)
     out = foot_positions(model, root, local)
     _, position = local_to_stage(target.skeleton, root, local)
@@ -111,7 +117,7 @@ def foot_targets(
 
 
 def _rest_difference(source: Rig, target: Rig, pair: LimbPair, scale: float, local: JointRotations) -> FrameVectors:
-    """How far fore and aft the target's foot is from the source's at rest, seen from their hips, in the heading of every frame."""
+    """How far the target's foot is from the source's at rest, seen from their hips, in the heading of every frame [ℓ]."""
     ours, theirs = target.skeleton.positions, source.skeleton.positions
     at_rest = ours[pair.target_chain[pair.target_end]] - ours[pair.target_chain[0]]
     at_rest = at_rest - scale * (theirs[pair.source_chain[pair.source_end]] - theirs[pair.source_chain[0]])

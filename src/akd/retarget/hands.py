@@ -1,7 +1,7 @@
-"""Arms: wrists where the source's are in units of arm length, hands that touch the body on the same place, and above the ground.
+"""Arms: wrists where the source's are in units of arm length, hands that touch the body on the same place.
 
-An arm is solved as two bones: the elbow opens or closes until the length fits, then the arm swings to the goal. The elbow stays in
-its plane and the hand keeps its orientation.
+An arm is solved as two bones: the elbow opens or closes until the length fits, then the arm swings to the goal. The elbow
+stays in its plane and the hand keeps its orientation. Hands that would be in the ground are raised.
 """
 
 from typing import NamedTuple
@@ -42,9 +42,7 @@ class Touch(NamedTuple):
     """1 where it touches, 0 where it is far."""
 
 
-def place_hands(
-    source: Rig, target: Rig, between: Correspondence, seen: Performance, posed: Performance
-) -> Performance:
+def place_hands(source: Rig, target: Rig, between: Correspondence, seen: Performance, posed: Performance) -> Performance:
     """The target with its wrists where they belong."""
     for pair in between.pairs_of("arm"):
         elbow = middle_place(target.skeleton, pair.target_chain, pair.target_end)
@@ -88,10 +86,8 @@ def hand_point(rig: Rig, chain: tuple[int, ...], end: int, performance: Performa
     return (wrist + tip) / 2
 
 
-def find_touch(
-    source: Rig, target: Rig, between: Correspondence, pair: LimbPair, seen: Performance, posed: Performance
-) -> Touch:
-    """Where one hand of the source is near the body, and the same place on the target: along the same bone, as many radii away."""
+def find_touch(source: Rig, target: Rig, between: Correspondence, pair: LimbPair, seen: Performance, posed: Performance) -> Touch:
+    """Where one hand of the source is near the body, and the same place on the target: on the same bone, as many radii away."""
     hand = hand_point(source, pair.source_chain, pair.source_end, seen)
     nearest, place = np.full(len(hand), np.inf), np.zeros_like(hand)
     for ours, theirs in _body_bones(source, target, between).items():
@@ -113,13 +109,15 @@ def find_touch(
     # The place is only as smooth as the nearest bone is constant, so it is smoothed where it counts.
     share = np.where(nearest < NEAR, 1.0, 1e-6)[:, None]
     width = max(FADE * seen.fps, 0.5)
-    smooth = gaussian_filter1d(share * place, width, axis=0, mode="nearest") / gaussian_filter1d(share, width, axis=0, mode="nearest")
+    smooth = gaussian_filter1d(share * place, width, axis=0, mode="nearest") / gaussian_filter1d(
+        share, width, axis=0, mode="nearest"
+    )
     return Touch(np.where(weight[:, None] > 0.99, place, smooth), weight)
 
 
 def _body_bones(source: Rig, target: Rig, between: Correspondence) -> dict[int, int]:
     """Bones of the target's trunk, head and upper legs, and the source's that they follow."""
-    out = {}
+    out: dict[int, int] = {}
     for limb in target.skeleton.limbs:
         joints = limb.joints[:2] if limb.kind == "leg" else limb.joints if limb.kind in RADII else ()
         for joint in joints:

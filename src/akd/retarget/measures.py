@@ -59,7 +59,9 @@ def measure_retarget(result: RetargetResult, source: Rig, target: Rig) -> Retarg
         contact_agreement=float((result.stance == stance).mean()) if feet else None,
         duty_difference=float(np.abs(result.stance.mean(0) - stance.mean(0)).max()) if feet else None,
         phase_difference=phase_difference(result.stance, stance) if feet else None,
-        amount=_ratio([(_path(x.ours, x.our_length), _path(x.theirs, x.their_length)) for x in limbs + _axial(result, source, target)]),
+        amount=_ratio(
+            [(_path(x.ours, x.our_length), _path(x.theirs, x.their_length)) for x in limbs + _axial(result, source, target)]
+        ),
         skating=skating_ratio(seen.feet, seen.fps) if feet else None,
         penetration=penetration(seen.lowest).max,
     )
@@ -129,10 +131,10 @@ def _limbs(result: RetargetResult, source: Rig, target: Rig) -> list[_Limbs]:
 def _axial(result: RetargetResult, source: Rig, target: Rig) -> list[_Limbs]:
     """The same for necks, heads and tails that both have."""
     theirs, ours = _performance(source, result.source), _performance(target, result.motion)
-    labels = {(limb.kind, limb.side, limb.order): limb for limb in source.skeleton.limbs if limb.kind in ("neck", "head", "tail")}
+    labels = {limb.name: limb for limb in source.skeleton.limbs if limb.kind in ("neck", "head", "tail")}
     out = []
     for limb in target.skeleton.limbs:
-        if (match := labels.get((limb.kind, limb.side, limb.order))) is None:
+        if (match := labels.get(limb.name)) is None:
             continue
         one, other = tuple(main_chain(source.skeleton, match)), tuple(main_chain(target.skeleton, limb))
         points = limb_points(source.skeleton, one, len(one), theirs), limb_points(target.skeleton, other, len(other), ours)

@@ -1,7 +1,7 @@
 """Heads that reach the ground: where the source lowers its head as an animal does that eats, so does the target.
 
-Necks differ in length and in how they are carried, so the same rotations end at another height. The neck is bent further, or less,
-until the snout is as high as the source's, as a share of its height at rest.
+Necks differ in length and in how they are carried, so the same rotations end at another height. The neck is bent further, or
+less, until the snout is as high as the source's, as a share of its height at rest.
 """
 
 import numpy as np

@@ -23,6 +23,8 @@ from akd.rig import Rig
 from akd.skeleton import Pose, joint_rotations
 
 MIN_FRAMES = 4
+LOOP_CONTEXT = 1.0
+"""A loop is retargeted with this much of the cycles before and after it, so that its ends are like its middle [s]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,19 +57,21 @@ def retarget(motion: Motion, source: Rig, target: Rig, *, travel: Travel = "auto
     if not is_loop(source, motion):
         return _retargeted(motion, source, target, between, travel, loops=False)
     count = motion.frame_count
-    long = _retargeted(repeat(close_rotations(source, motion), 3), source, target, between, travel, loops=True)
-    middle = slice(count - 1, 2 * count - 1)
-    return replace(
-        long, motion=close_rotations(target, _from_start(long.motion, middle)), source=_from_start(long.source, middle),
-        stance=long.stance[middle],
-    )  # fmt: skip
+    before = min(count - 1, round(LOOP_CONTEXT * motion.fps))
+    cycles = repeat(close_rotations(source, motion), 3)
+    around = replace(cycles, pose=cycles.pose[count - 1 - before : 2 * count - 1 + before])
+    long = _retargeted(around, source, target, between, travel, loops=True)
+    middle = slice(before, before + count)
+    shift = motion.pose.root_position[0] - long.source.pose.root_position[before]
+    once = close_rotations(target, _moved(long.motion, middle, long.scale * shift))
+    return replace(long, motion=once, source=_moved(long.source, middle, shift), stance=long.stance[middle])
 
 
-def _from_start(motion: Motion, frames: slice) -> Motion:
-    """Some frames, moved over the ground so that they start where the whole motion does."""
+def _moved(motion: Motion, frames: slice, shift: torch.Tensor) -> Motion:
+    """Some frames, moved over the ground."""
     pose = motion.pose[frames]
-    back = (motion.pose.root_position[0] - pose.root_position[0]) * torch.tensor((1.0, 0.0, 1.0), dtype=torch.float64)
-    return replace(motion, pose=Pose(pose.root_position + back, pose.root_rotation, pose.angles))
+    flat = torch.tensor((1.0, 0.0, 1.0), dtype=torch.float64)
+    return replace(motion, pose=Pose(pose.root_position + shift * flat, pose.root_rotation, pose.angles))
 
 
 def _retargeted(
