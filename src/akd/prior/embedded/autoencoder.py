@@ -67,7 +67,7 @@ class Autoencoder(nn.Module):
         """
         for block in (*self.encoder.down_blocks, self.encoder.mid_block):
             for place, resnet in enumerate(block.resnets):
-                if isinstance(resnet, _Resnet) and not (resnet.conv2.conv.weight.any() or resnet.conv2.conv.bias.any()):
+                if isinstance(resnet, _Resnet) and not any(weights.any() for weights in resnet.conv2.parameters()):
                     block.resnets[place] = _Shortcut(resnet)
         return self
 

@@ -20,7 +20,7 @@ class TextEncoder(nn.Module):
         super().__init__()
         width, layers = config["d_model"], config["num_layers"]
         self.shared = nn.Embedding(config["vocab_size"], width)
-        self.encoder = nn.Module()
+        self.encoder: Any = nn.Module()
         self.encoder.block = nn.ModuleList(_Block(config, has_bias=layer == 0) for layer in range(layers))
         self.encoder.final_layer_norm = _RootMeanSquareNorm(width, config["layer_norm_epsilon"])
 
@@ -40,7 +40,7 @@ class _Block(nn.Module):
         feed_forward.DenseReluDense = _GatedFeedForward(config)
         for part in (attention, feed_forward):
             part.layer_norm = _RootMeanSquareNorm(config["d_model"], config["layer_norm_epsilon"])
-        self.layer = nn.ModuleList((attention, feed_forward))
+        self.layer: Any = nn.ModuleList((attention, feed_forward))
 
     def forward(self, x: Float[Tensor, "batch token width"], bias: Float[Tensor, "1 head token token"]) -> Tensor:
         attention, feed_forward = self.layer

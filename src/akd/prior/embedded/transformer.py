@@ -30,17 +30,17 @@ class Transformer(nn.Module):
         heads, self.patch = config["num_attention_heads"], config["patch_size"]
         self.width = heads * config["attention_head_dim"]
         time_width, eps = config["time_embed_dim"], config["norm_eps"]
-        self.patch_embed = nn.Module()
+        self.patch_embed: Any = nn.Module()
         self.patch_embed.proj = nn.Conv2d(config["in_channels"], self.width, self.patch, self.patch)
         self.patch_embed.text_proj = nn.Linear(config["text_embed_dim"], self.width)
-        self.time_embedding = nn.Module()
+        self.time_embedding: Any = nn.Module()
         self.time_embedding.linear_1 = nn.Linear(self.width, time_width)
         self.time_embedding.linear_2 = nn.Linear(time_width, time_width)
         self.transformer_blocks = nn.ModuleList(
             _Block(self.width, heads, time_width, eps, config["attention_bias"]) for _ in range(config["num_layers"])
         )
         self.norm_final = nn.LayerNorm(self.width, eps)
-        self.norm_out = nn.Module()
+        self.norm_out: Any = nn.Module()
         self.norm_out.linear = nn.Linear(time_width, 2 * self.width)
         self.norm_out.norm = nn.LayerNorm(self.width, eps)
         self.proj_out = nn.Linear(self.width, self.patch**2 * config["out_channels"])
@@ -117,7 +117,7 @@ class _FeedForward(nn.Module):
         super().__init__()
         first = nn.Module()
         first.proj = nn.Linear(width, 4 * width)
-        self.net = nn.ModuleList((first, nn.Identity(), nn.Linear(4 * width, width)))
+        self.net: Any = nn.ModuleList((first, nn.Identity(), nn.Linear(4 * width, width)))
 
     def forward(self, tokens: Tokens) -> Tokens:
         first, _, last = self.net
