@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-from akd.cli.pose import read_handle
 from akd.creatures.build import creature
 from akd.errors import AkdError
 from akd.mesh import Mesh
@@ -121,11 +120,11 @@ def test_mistakes_are_said_in_one_sentence(space):
     with pytest.raises(AkdError, match="count of at least 1"):
         space.sample(0)
     with pytest.raises(AkdError, match="needs 3 numbers"):
-        read_handle("hand=1,2")
+        Handle.parse("hand=1,2")
     with pytest.raises(AkdError, match="There are no pose-space weights"):
         load_network(Path("nowhere.safetensors"))
-    assert read_handle("a=b=1,2,3") == Handle("a=b", position=(1.0, 2.0, 3.0))
-    assert read_handle("head@1,2,3").look_at == (1.0, 2.0, 3.0)
+    assert Handle.parse("a=b=1,2,3") == Handle("a=b", position=(1.0, 2.0, 3.0))
+    assert Handle.parse("head@1,2,3").look_at == (1.0, 2.0, 3.0)
 
 
 @pytest.mark.parametrize("count", [1, 2, 200])

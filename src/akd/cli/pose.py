@@ -1,4 +1,4 @@
-"""Commands on the poses of a character: sample, solve, project, score, invert, walk, limits."""
+"""Commands on the poses of a character: sample, solve, project, score, invert, decode, walk, limits, finish."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,380 +6,379 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from akd.cli.console import AsJson, console, print_json
+from akd.cli.console import PLAIN, AsJson, console, print_json
 from akd.errors import AkdError
 
 if TYPE_CHECKING:
-    from akd.posespace.solving import Handle
+    from akd.motion import Motion
     from akd.posespace.space import PoseSpace
-    from akd.skeleton import Pose
 
 Sub = tyro.conf.subcommand
-SHEET_POSES = 16
-"""Most poses on a contact sheet."""
+MAX_SEED = 2**32 - 1
+"""Largest seed that torch and numpy both take."""
 
 
 @dataclass(frozen=True)
 class Character:
-    """Whose poses."""
+    """The character."""
 
     character: Annotated[str, tyro.conf.Positional]
-    """A rigged file, a mesh (rigged automatically), or a character of our own in words."""
+    """A rigged file, a mesh (it is rigged automatically), a bare skeleton, or a character in words such as "a tall giraffe"."""
     weights: Path | None = None
-    """Weights of your own training; by default those of the package."""
+    """Weights that `akd posespace export` wrote; by default those of the package."""
+
+    @property
+    def file(self) -> Path | None:
+        """The character's file; none for one in words."""
+        path = Path(self.character)
+        return path if path.suffix else None
 
     def space(self) -> "PoseSpace":
+        """The pose space of the character."""
+        from akd.assets import read_file, rig_from
         from akd.creatures.words import character
-        from akd.posespace.network import SHIPPED
+        from akd.posespace.network import SHIPPED, load_network
         from akd.posespace.space import PoseSpace
-        from akd.rigging.rig_file import rig_file
+        from akd.rigging.rig_file import complete_rig
 
-        path = Path(self.character)
-        rig = rig_file(path) if path.suffix else character(self.character, 0)[0]
-        return PoseSpace.build(rig, weights=self.weights or SHIPPED)
+        weights = self.weights or SHIPPED
+        load_network(weights)  # before the character is read, which takes longer
+        if self.file is None:
+            return PoseSpace.build(character(self.character, 0)[0], weights=weights)
+        content = read_file(self.file)
+        rig = complete_rig(content) if content.mesh.vertex_count else rig_from(content)
+        return PoseSpace.build(rig, weights=weights)
 
 
 @dataclass(frozen=True)
-class Result:
-    """Where poses go."""
+class PoseOutput:
+    """The files to write."""
 
     out: Path
-    """A .glb with one pose per keyframe or the clip, or an .npz that other commands read."""
+    """A .glb or .bvh (a clip, one pose per second), or an .npz that the other commands read."""
     sheet: Path | None = None
-    """A picture of the poses; by default beside the output."""
+    """A picture of up to 16 of the poses; by default beside the output, as .png."""
     force: bool = False
-    """Overwrite outputs that exist."""
+    """Overwrite files that exist."""
 
     @property
     def picture(self) -> Path:
         return self.sheet or self.out.with_suffix(".png")
 
-    def check(self) -> None:
+    def check(self, character: Character) -> None:
         """Say before the work whether its result can be written."""
-        from akd.assets import check_output
+        from akd.pipeline.pose_files import check_pose_outputs
 
-        if self.out.suffix not in (".npz", ".glb", ".bvh"):
-            raise AkdError(f"Poses are written as .glb, .bvh or .npz, not {self.out.suffix or 'without an ending'!r}.")
-        for path in (self.out, self.picture):
-            check_output(path, force=self.force)
+        check_pose_outputs(self.out, self.picture, force=self.force, source=character.file)
 
-    def write(self, space: "PoseSpace", pose: "Pose", fps: float = 1.0, name: str = "poses") -> None:
-        """Write the poses as a clip, and a contact sheet of some of them."""
-        from akd.assets import save_animation
-        from akd.files.motion_npz import write_motion
-        from akd.motion import Motion
+    def write(self, space: "PoseSpace", motion: "Motion", name: str = "poses") -> None:
+        """Write the poses and their contact sheet."""
+        from akd.pipeline.pose_files import write_poses
 
-        motion = Motion(pose.detach(), fps)
-        if self.out.suffix == ".npz":
-            write_motion(self.out, space.rig.skeleton, motion)
-        else:
-            save_animation(space.rig, motion, self.out, name=name, fps=max(fps, 30.0), force=True)
-        write_sheet(space, pose, self.picture)
-        console().print(f"Wrote {self.out} and {self.picture}")
+        _print_written(write_poses(space.rig, motion, self.out, self.picture, name=name))
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Plausible poses.
+    """Draw random plausible poses.
+
+    The same seed gives the same poses. Poses in which the body runs into itself are repaired.
 
     Example: akd pose sample fox.glb --count 16 --out poses.glb
     """
 
-    who: Character
-    to: Result
+    of: Character
+    to: PoseOutput
     count: int = 16
+    """How many poses, at most 1,024."""
     seed: int = 0
+    """Another seed, other poses."""
     temperature: float = 1.0
-    """Below 1 stays near the usual, above 1 dares more."""
+    """How varied they are: below 1 closer to the mean pose, above 1 further away; up to 10."""
     repair: bool = True
-    """Pull apart what runs into itself, and replace what cannot be repaired."""
+    """Repair poses that run into themselves, and replace those that cannot be repaired."""
 
     def run(self) -> None:
-        self.to.check()
-        space = self.who.space()
+        from akd.motion import Motion
+
+        if not 0 <= self.seed <= MAX_SEED:
+            raise AkdError(f"A seed is a number from 0 to {MAX_SEED}, not {self.seed}.")
+        self.to.check(self.of)
+        space = self.of.space()
         poses = space.sample(self.count, seed=self.seed, temperature=self.temperature, repair=self.repair)
-        self.to.write(space, space.pose(poses))
+        self.to.write(space, Motion(space.pose(poses), 1.0))
 
 
 @dataclass(frozen=True)
 class Solve:
-    """Put joints where you want them; the rest of the body follows plausibly. Places are on the stage, in leg lengths.
+    """Inverse kinematics: put joints where you want them, and the rest of the body follows plausibly.
+
+    Positions are stage coordinates in leg lengths: x forward, y up from the ground, z to the right. `akd inspect` lists the
+    joints of a file.
 
     Example: akd pose solve fox.glb --handles front_left_paw=0.8,0.4,-0.2 head@2,1,0 --out reach.glb
     """
 
-    who: Character
-    to: Result
+    of: Character
+    to: PoseOutput
     handles: tuple[str, ...]
-    """JOINT=x,y,z puts a joint there; JOINT@x,y,z makes its bone point there; JOINT~w,x,y,z turns it."""
+    """JOINT=x,y,z puts a joint there; JOINT@x,y,z points its bone there; JOINT~w,x,y,z rotates it (a quaternion)."""
     count: int = 1
-    """How many different solutions."""
+    """How many solutions, each from another start, at most 96."""
     tolerance: float = 0.01
-    """Larger misses are reported [ℓ]."""
+    """Handles that are missed by more than this are reported as out of reach [leg lengths]."""
     exact: bool = True
-    """Meet the handles exactly; --no-exact stays closer to the usual."""
+    """Meet the handles exactly; --no-exact stays closer to what is plausible."""
     free_root: bool = True
     """Let the whole body move; --no-free-root keeps the root in its place."""
 
     def run(self) -> None:
+        from akd.motion import Motion
         from akd.posespace.representation import vectors_to_pose
+        from akd.posespace.solving import Handle
 
-        self.to.check()
-        space = self.who.space()
-        found = space.solve(
-            tuple(read_handle(text) for text in self.handles), count=self.count, free_root=self.free_root, exact=self.exact
-        )
-        score = space.score(found.vectors)
-        for number, (error, percentile) in enumerate(zip(found.error.tolist(), score.percentile.tolist(), strict=True)):
+        if not 0 <= self.tolerance < float("inf"):
+            raise AkdError(f"The tolerance is a length of at least 0, not {self.tolerance}.")
+        handles = tuple(Handle.parse(text) for text in self.handles)
+        self.to.check(self.of)
+        space = self.of.space()
+        found = space.solve(handles, count=self.count, free_root=self.free_root, exact=self.exact)
+        percentiles = space.score(found.vectors).percentile.tolist()
+        for number, (error, percentile) in enumerate(zip(found.error.tolist(), percentiles, strict=True)):
             reached = "" if error <= self.tolerance else ": out of reach, this is the nearest"
-            console().print(f"solution {number}: misses by {error:.4f}{reached}; percentile {percentile:.0f}")
-        self.to.write(space, vectors_to_pose(found.vectors, found.root))
+            console().print(f"solution {number}: misses by {error:.4f}{reached}; percentile {percentile:.0f}", **PLAIN)
+        self.to.write(space, Motion(vectors_to_pose(found.vectors, found.root), 1.0))
 
 
 @dataclass(frozen=True)
 class Project:
-    """Pull broken poses back to plausible ones.
+    """Move broken poses to plausible ones nearby.
 
     Example: akd pose project fox.glb --poses broken.npz --out mended.glb
     """
 
-    who: Character
-    to: Result
+    of: Character
+    to: PoseOutput
     poses: Path
     """An .npz of poses or of a motion of this character."""
     strength: float = 0.3
-    """How much may change, 0 to 1."""
+    """How much may change, between 0 and 1."""
 
     def run(self) -> None:
-        from akd.files.motion_npz import read_motion
+        from akd.motion import Motion
+        from akd.pipeline.pose_files import read_poses
         from akd.posespace.representation import pose_to_vectors
 
-        self.to.check()
-        space = self.who.space()
-        motion = read_motion(self.poses, space.rig.skeleton)
+        self.to.check(self.of)
+        space = self.of.space()
+        motion = read_poses(space.rig, self.poses, None)
         mended = space.project(pose_to_vectors(motion.pose), strength=self.strength)
-        self.to.write(space, space.pose(mended), motion.fps)
+        self.to.write(space, Motion(space.pose(mended), motion.fps))
 
 
 @dataclass(frozen=True)
 class ScorePoses:
-    """Is a pose good or broken, and which joint is to blame? Of an .npz, or of a clip in the character's own file.
+    """How plausible is each pose, is it valid, and which joint is the least plausible?
+
+    The percentile says how many random poses of the same character are less plausible: 50 is ordinary, near 0 is strange. A
+    pose is valid if it is not strange beyond doubt, no joint is out of its range, and the body does not run into itself.
 
     Example: akd pose score fox.glb --clip Walk
     """
 
-    who: Character
+    of: Character
     poses: Path | None = None
+    """An .npz of poses or of a motion of this character …"""
     clip: str | None = None
-    """Name of a clip in the file."""
+    """… or the name of a clip in the character's file."""
     sheet: Path | None = None
-    """A picture to write of the poses."""
+    """A picture to write of up to 16 of the poses."""
+    force: bool = False
+    """Overwrite a picture that exists."""
     as_json: AsJson = False
 
     def run(self) -> None:
-        from rich.table import Table
-
+        from akd.pipeline.pose_files import check_sheet, read_poses, write_pose_sheet
         from akd.posespace.representation import pose_to_vectors
 
-        space = self.who.space()
-        pose = _motion_of(space, self.poses, self.clip).pose
-        vectors = pose_to_vectors(pose)
         if self.sheet is not None:
-            write_sheet(space, pose, self.sheet)
-        score, faults = space.score(vectors), space.faults(vectors)
-        valid = faults.valid & score.plausible
-        names = space.rig.skeleton.names
-        rows = [
-            {"pose": k, "percentile": round(float(score.percentile[k]), 1), "valid": bool(valid[k]),
-             "worst_joint": names[int(score.worst_joint[k])], "depth": round(float(faults.depth[k]), 3)}
-            for k in range(len(vectors))
-        ]  # fmt: skip
+            check_sheet(self.sheet, force=self.force)
+        space = self.of.space()
+        pose = read_poses(space.rig, self.poses, self.clip).pose
+        verdicts = space.verdicts(pose_to_vectors(pose))
+        if self.sheet is not None:
+            write_pose_sheet(space.rig, pose, self.sheet)
         if self.as_json:
-            print_json(rows)
-            return
-        table = Table("pose", "percentile", "valid", "worst joint", "depth ℓ", title=space.rig.name)
-        for row in rows:
-            table.add_row(*(str(value) for value in row.values()))
-        console().print(table)
+            print_json([verdict._asdict() for verdict in verdicts])
+        else:
+            _print_table(("pose", "percentile", "valid", "worst joint", "depth ℓ"), verdicts, space.rig.name)
 
 
 @dataclass(frozen=True)
 class Invert:
-    """The noise behind poses, and back: decode turns it into the poses again, of this or another character's joints.
+    """Find the noise that the pose space turns into given poses; `akd pose decode` turns it back.
+
+    Noise can be mixed, or decoded on another character with as many joints.
 
     Example: akd pose invert fox.glb --poses poses.npz --noise noise.npz
     """
 
-    who: Character
+    of: Character
     poses: Path
+    """An .npz of poses or of a motion of this character."""
     noise: Path
     """The .npz to write; a picture of the poses that it decodes to goes beside it."""
     force: bool = False
-    """Overwrite outputs that exist."""
+    """Overwrite files that exist."""
 
     def run(self) -> None:
-        import numpy as np
-
         from akd.assets import check_output
-        from akd.files.motion_npz import read_motion
+        from akd.pipeline.pose_files import read_poses, write_pose_sheet
+        from akd.posespace.noise_file import check_noise_name, write_noise
         from akd.posespace.representation import pose_to_vectors
 
+        check_noise_name(self.noise)
         picture = self.noise.with_suffix(".png")
         for path in (self.noise, picture):
             check_output(path, force=self.force)
-        space = self.who.space()
-        noise = space.invert(pose_to_vectors(read_motion(self.poses, space.rig.skeleton).pose))
-        np.savez_compressed(self.noise, noise=noise.numpy(), joints=np.array(space.rig.skeleton.names))
-        write_sheet(space, space.pose(space.decode(noise)), picture)
-        console().print(f"Wrote {self.noise} and {picture}")
+        space = self.of.space()
+        noise = space.invert(pose_to_vectors(read_poses(space.rig, self.poses, None).pose))
+        write_noise(self.noise, space.rig.skeleton, noise)
+        _print_written([self.noise, *write_pose_sheet(space.rig, space.pose(space.decode(noise)), picture)])
 
 
 @dataclass(frozen=True)
 class Decode:
-    """Poses from the noise that invert wrote.
+    """Turn the noise that `akd pose invert` wrote into poses.
 
     Example: akd pose decode fox.glb --noise noise.npz --out poses.glb
     """
 
-    who: Character
-    to: Result
+    of: Character
+    to: PoseOutput
     noise: Path
+    """An .npz that `akd pose invert` wrote."""
 
     def run(self) -> None:
-        import numpy as np
-        import torch
+        from akd.motion import Motion
+        from akd.posespace.noise_file import read_noise
 
-        self.to.check()
-        space = self.who.space()
-        with np.load(self.noise) as stored:
-            noise = torch.from_numpy(stored["noise"])
-        if noise.shape[1:] != space.reference_poses.shape[1:]:
-            joints = space.rig.skeleton.joint_count
-            raise AkdError(f"{self.noise} is noise for {noise.shape[1]} joints, but the character has {joints}.")
-        self.to.write(space, space.pose(space.decode(noise)))
+        self.to.check(self.of)
+        space = self.of.space()
+        noise = read_noise(self.noise, space.rig.skeleton)
+        self.to.write(space, Motion(space.pose(space.decode(noise)), 1.0))
 
 
 @dataclass(frozen=True)
 class Walk:
-    """A smooth clip through keyframes that stays plausible between them.
+    """Make a smooth clip through keyframes; the poses between them are plausible, too.
 
     Example: akd pose walk fox.glb --keys poses.npz --seconds 3 --out clip.glb
     """
 
-    who: Character
-    to: Result
+    of: Character
+    to: PoseOutput
     keys: Path
-    """An .npz of poses, in order."""
+    """An .npz of poses, in order, at least two."""
     seconds: float = 3.0
-    way: Literal["string", "noise", "straight"] = "string"
-    """string: a path in the plausible set; noise: the paper's interpolation of noise; straight: of joint rotations."""
+    """Length of the clip."""
+    method: Annotated[Literal["string", "noise", "straight"], tyro.conf.arg(aliases=["--way"])] = "string"
+    """string: the string method, a path through plausible poses; noise: interpolation of their noise, as in ViPS;
+    straight: interpolation of joint rotations."""
 
     def run(self) -> None:
-        from akd.files.motion_npz import read_motion
+        from akd.pipeline.pose_files import read_poses
         from akd.posespace.representation import pose_to_vectors
 
-        self.to.check()
-        space = self.who.space()
-        keys = pose_to_vectors(read_motion(self.keys, space.rig.skeleton).pose)
-        motion = space.walk(keys, seconds=self.seconds, method=self.way)
-        self.to.write(space, motion.pose, motion.fps, "walk")
+        self.to.check(self.of)
+        space = self.of.space()
+        keys = pose_to_vectors(read_poses(space.rig, self.keys, None).pose)
+        self.to.write(space, space.walk(keys, seconds=self.seconds, method=self.method), "walk")
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Learned joint limits, as .json or .csv.
+    """Write the learned limits of every joint, in degrees: twist about the bone and two swings across it.
 
     Example: akd pose limits fox.glb --out limits.csv
     """
 
-    who: Character
+    of: Character
     out: Path
+    """A .json or .csv."""
+    force: bool = False
+    """Overwrite a file that exists."""
 
     def run(self) -> None:
-        from akd.posespace.limits import write_limits
+        from akd.assets import check_output
+        from akd.posespace.limits import check_limits_name, write_limits
 
-        write_limits(self.out, self.who.space().limits())
-        console().print(f"Wrote {self.out}")
+        check_limits_name(self.out)
+        check_output(self.out, force=self.force)
+        write_limits(self.out, self.of.space().limits())
+        _print_written([self.out])
 
 
 @dataclass(frozen=True)
 class Finish:
-    """Let a video model finish a rendered clip: it is noised to a level and the model takes the noise away.
+    """Let a video model finish a rendered clip: the film is noised, and the model takes the noise away.
 
     Example: akd pose finish fox.glb --clip Walk --sentence "a fox walking" --out finished.mp4
     """
 
-    who: Character
+    of: Character
     sentence: str
+    """What the film shows."""
     out: Path
-    """The .mp4 or .gif to write; picture, mask and depth of the proxy go beside it."""
+    """The .mp4 or .gif to write; the rendered film (-proxy), its mask (-mask) and depth (-depth) go beside it."""
     poses: Path | None = None
+    """An .npz of a motion of this character …"""
     clip: str | None = None
+    """… or the name of a clip in the character's file."""
     prior: str = "embedded"
+    """The video model: embedded, a folder, or a name on the hub."""
     strength: float = 0.6
-    """Share of noise: little keeps the poses, much keeps only their rough course."""
+    """Share of noise, above 0 and at most 1: little keeps the poses, much keeps only the rough course of the motion."""
+    force: bool = False
+    """Overwrite files that exist."""
 
     def run(self) -> None:
+        from akd.assets import check_output
         from akd.files.video import write_video
-        from akd.motion import resample
-        from akd.pipeline.pose_film import finish, proxy_of
+        from akd.pipeline.pose_files import read_poses
+        from akd.pipeline.pose_film import finish_clip
         from akd.prior.load import load_prior
 
-        space, prior = self.who.space(), load_prior(self.prior)
-        motion = resample(_motion_of(space, self.poses, self.clip), prior.film.rate(space.rig.leg_metres))
-        if motion.frame_count < prior.film.frames:
-            raise AkdError(
-                f"The prior watches {prior.film.frames} frames, and this clip has {motion.frame_count}: make it longer."
-            )
-        motion = type(motion)(motion.pose[: prior.film.frames], motion.fps)
-        proxy = proxy_of(space.rig, motion, prior.film)
-        finished = finish(prior, proxy.video, self.sentence, strength=self.strength)
-        parts = {"": finished, "-proxy": proxy.video, "-mask": proxy.mask[..., None].expand_as(proxy.video),
-                 "-depth": proxy.depth[..., None].expand_as(proxy.video)}  # fmt: skip
-        for ending, video in parts.items():
-            write_video(self.out.with_stem(self.out.stem + ending), video, prior.film.fps)
-        console().print(f"Wrote {self.out}, and its proxy, mask and depth beside it")
+        names = {part: self.out.with_stem(self.out.stem + ending) for part, ending in FINISHED_PARTS.items()}
+        if self.out.suffix.lower() not in (".mp4", ".gif"):
+            raise AkdError(f"Videos are written as .mp4 or .gif, not {self.out.suffix or 'without an ending'!r}.")
+        for path in names.values():
+            check_output(path, force=self.force)
+        space, prior = self.of.space(), load_prior(self.prior)
+        motion = read_poses(space.rig, self.poses, self.clip)
+        videos = finish_clip(prior, space.rig, motion, self.sentence, strength=self.strength)
+        for part, video in videos.items():
+            write_video(names[part], video, prior.film.fps)
+        console().print(f"Wrote {self.out}, and its proxy, mask and depth beside it", **PLAIN)
 
 
-def write_sheet(space: "PoseSpace", pose: "Pose", path: Path) -> None:
-    """A picture of some of the poses."""
-    import torch
-
-    from akd.render.sheets import pose_sheet
-
-    chosen = torch.linspace(0, len(pose.angles) - 1, min(SHEET_POSES, len(pose.angles))).round().long()
-    pose_sheet(space.rig, pose[chosen], path)
+FINISHED_PARTS = {"finished": "", "proxy": "-proxy", "mask": "-mask", "depth": "-depth"}
+"""The videos of ``Finish`` and what is added to their names."""
 
 
-def read_handle(text: str) -> "Handle":
-    """A handle from the way it is written on the command line."""
-    from akd.posespace.solving import Handle
-
-    for sign, count in (("=", 3), ("@", 3), ("~", 4)):
-        joint, found, numbers = text.rpartition(sign)
-        if not found:
-            continue
-        try:
-            values = [float(number) for number in numbers.split(",")]
-        except ValueError:
-            values = []
-        if len(values) != count:
-            raise AkdError(f"{text!r} needs {count} numbers after {sign!r}, as in {joint or 'hand'}{sign}{'1,' * (count - 1)}1.")
-        if sign == "~":
-            return Handle(joint, rotation=(values[0], values[1], values[2], values[3]))
-        place = (values[0], values[1], values[2])
-        return Handle(joint, position=place) if sign == "=" else Handle(joint, look_at=place)
-    raise AkdError(f"A handle is JOINT=x,y,z, JOINT@x,y,z or JOINT~w,x,y,z, not {text!r}.")
+def _print_written(paths: "list[Path]") -> None:
+    console().print(f"Wrote {' and '.join(map(str, paths))}", **PLAIN)
 
 
-def _motion_of(space: "PoseSpace", poses: Path | None, clip: str | None):
-    """The motion in a file of poses, or a clip of the character's own file."""
-    from akd.character.clips import read_clip
-    from akd.files.motion_npz import read_motion
+def _print_table(columns: tuple[str, ...], rows: list, title: str) -> None:
+    """A table of values; names of joints and characters are printed as they are, whatever is in them."""
+    from rich.table import Table
+    from rich.text import Text
 
-    if (poses is None) == (clip is None):
-        raise AkdError("Say which poses: either --poses with an .npz, or --clip with the name of a clip in the file.")
-    return read_motion(poses, space.rig.skeleton) if poses is not None else read_clip(space.rig, str(clip)).motion
+    table = Table(*columns, title=Text(title))
+    for row in rows:
+        table.add_row(*(Text(str(value)) for value in row))
+    console().print(table)
 
 
 Job = (
@@ -390,5 +389,5 @@ Job = (
 
 
 def pose(job: tyro.conf.OmitSubcommandPrefixes[tyro.conf.OmitArgPrefixes[Job]]) -> None:
-    """Plausible poses of a character: sample, solve, project, score, invert, walk, limits."""
+    """Plausible poses of a character: draw, solve, mend and score them, and go from one to another."""
     job.run()

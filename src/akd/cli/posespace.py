@@ -1,4 +1,4 @@
-"""Commands on the pose space: training it here; using it on a character in ``pose``."""
+"""Commands that train the pose space; ``pose`` uses it on a character."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -6,22 +6,24 @@ from typing import Annotated
 
 import tyro
 
-from akd.cli.console import console
+from akd.cli.console import PLAIN, console
+from akd.errors import AkdError
 
 Sub = tyro.conf.subcommand
+RunFolder = Annotated[Path, tyro.conf.Positional]
 
 
 @dataclass(frozen=True)
 class Draw:
-    """Poses to learn from: individuals of all plans but the held-out ones, in all they do. Goes on where it stopped.
+    """Draw poses to train on: creatures of all plans but the held-out ones, in their gaits and actions. Resumes where it stopped.
 
     Example: akd posespace draw runs/posespace
     """
 
-    folder: Annotated[Path, tyro.conf.Positional]
-    """Folder of the run."""
+    folder: RunFolder
+    """Folder of the run; it is made if there is none."""
     seeds: int = 165
-    """Individuals of each plan."""
+    """Individuals of each plan, below the first held-out seed."""
     current_plans: bool = False
     """Begin a run with all plans of this version instead of those of the shipped weights. A run keeps the plans it began with."""
 
@@ -30,49 +32,56 @@ class Draw:
 
         from akd.training.data_card import run_card
         from akd.training.posespace.dataset import CREATURES, write_pose_shards
+        from akd.training.posespace.distilled_poses import FIRST_DISTILLED_SEED
 
+        if not 1 <= self.seeds <= FIRST_DISTILLED_SEED:
+            raise AkdError(f"--seeds is from 1 to {FIRST_DISTILLED_SEED}, where distilled ones begin, not {self.seeds}.")
         plans = run_card(self.folder, current=self.current_plans).plans
+        folder = self.folder / "poses" / CREATURES
         with Progress(transient=True) as progress:
             task = progress.add_task("drawing poses", total=self.seeds)
-            folder = self.folder / "poses" / CREATURES
             write_pose_shards(folder, range(self.seeds), plans, report=lambda done, count: progress.update(task, completed=done))
-        console().print(f"Poses are in {folder}")
+        console().print(f"Poses are in {folder}", **PLAIN)
 
 
 @dataclass(frozen=True)
 class Collect:
-    """Take the motions of other runs as poses to learn from: those that `akd animate` distilled from a video prior.
+    """Add the motions of finished `akd animate` runs to the poses to train on.
 
     Example: akd posespace collect runs/posespace --runs runs/fox-walking runs/dog-running
     """
 
-    folder: Annotated[Path, tyro.conf.Positional]
+    folder: RunFolder
     """Folder of the run."""
     runs: tuple[Path, ...]
     """Folders that `akd animate` wrote."""
     source: str = "distilled"
-    """How the poses are tagged; `akd posespace train --sources` chooses by it."""
+    """A name for where the poses come from; `akd posespace train --sources` chooses by it."""
     every: int = 2
-    """Take each so-manieth frame."""
+    """Take one of so many frames."""
 
     def run(self) -> None:
         from akd.training.posespace.distilled_poses import collect_runs
 
+        if not self.source.isidentifier():
+            raise AkdError(f"--source is a name of letters and digits, not {self.source!r}.")
+        if self.every < 1:
+            raise AkdError(f"--every is at least 1, not {self.every}.")
         count = collect_runs(list(self.runs), self.folder, source=self.source, every=self.every)
-        console().print(f"Took {count} poses from {len(self.runs)} runs, tagged {self.source!r}")
+        console().print(f"Took {count} poses from {len(self.runs)} runs, from the source {self.source!r}", **PLAIN)
 
 
 @dataclass(frozen=True)
 class Distil:
-    """Poses that the video prior believes in: short distillations, a minute for each creature. Goes on where it stopped.
+    """Add poses that a video model finds likely: short distillations, a minute for each creature. Resumes where it stopped.
 
     Example: akd posespace distil runs/posespace --count 19
     """
 
-    folder: Annotated[Path, tyro.conf.Positional]
+    folder: RunFolder
     """Folder of the run."""
     count: int = 19
-    """Individuals; plans in turn; each does two things and gives up to 150 poses."""
+    """Individuals, of all plans in turn; each has two motions and gives up to 150 poses."""
     prior: str = "embedded"
     """The video model: embedded, a folder, or a name on the hub."""
 
@@ -80,36 +89,44 @@ class Distil:
         from rich.progress import Progress
 
         from akd.prior.load import load_prior
-        from akd.training.posespace.distilled_poses import DISTILLED, distil_poses
+        from akd.training.data_card import run_card
+        from akd.training.posespace.distilled_poses import DISTILLED, FIRST_DISTILLED_SEED, distil_poses
 
+        card = run_card(self.folder)
+        most = card.first_held_out_seed - FIRST_DISTILLED_SEED
+        if not 1 <= self.count <= most:
+            raise AkdError(f"--count is from 1 to {most}, where held-out individuals begin, not {self.count}.")
+        folder = self.folder / "poses" / DISTILLED
         with Progress(transient=True) as progress:
             task = progress.add_task("distilling poses", total=self.count)
-            folder = self.folder / "poses" / DISTILLED
             kept = distil_poses(
-                folder, load_prior(self.prior), self.count, report=lambda done, count: progress.update(task, completed=done)
-            )
-        console().print(f"{kept} poses are in {folder}")
+                folder, load_prior(self.prior), self.count, plans=card.plans,
+                report=lambda done, count: progress.update(task, completed=done),
+            )  # fmt: skip
+        console().print(f"{kept} poses are in {folder}", **PLAIN)
 
 
 @dataclass(frozen=True)
 class Train:
-    """Train the pose network on a run's poses; a training that was stopped or killed goes on.
+    """Train the pose network on a run's poses; a training that was stopped or killed resumes.
 
     Example: akd posespace train runs/posespace
     """
 
-    folder: Annotated[Path, tyro.conf.Positional]
+    folder: RunFolder
     """Folder of the run."""
     steps: int | None = None
-    """How many steps in all; by default those of the committed configuration."""
+    """How many steps in all; by default as many as the shipped weights were trained for."""
     sources: tuple[str, ...] = ()
-    """Learn from poses of these sources only: creatures, distilled. All by default."""
+    """Train on poses of these sources only: creatures, distilled. All by default."""
     name: str = "training"
-    """Folder of this training below the run's."""
+    """Folder of this training, in that of the run."""
 
     def run(self) -> None:
         from akd.training.posespace.train import PoseTraining, train_posespace
 
+        if self.steps is not None and self.steps < 1:
+            raise AkdError(f"--steps is at least 1, not {self.steps}.")
         config = PoseTraining(self.folder, sources=self.sources or None, name=self.name)
         if self.steps is not None:
             config = replace(config, training=replace(config.training, steps=self.steps))
@@ -118,23 +135,29 @@ class Train:
 
 @dataclass(frozen=True)
 class Export:
-    """Write a run's network, as far as it is trained, as the weights that `akd pose` loads.
+    """Write a run's network, as far as it is trained, as the weights that `akd pose --weights` takes.
 
     Example: akd posespace export runs/posespace --out weights.safetensors
     """
 
-    folder: Annotated[Path, tyro.conf.Positional]
+    folder: RunFolder
     """Folder of the run."""
     out: Path
+    """The .safetensors to write."""
     name: str = "training"
+    """Folder of the training, in that of the run."""
+    force: bool = False
+    """Overwrite a file that exists."""
 
     def run(self) -> None:
+        from akd.assets import check_output
         from akd.posespace.network import save_weights
         from akd.training.posespace.train import PoseTraining, trained_so_far
 
+        check_output(self.out, force=self.force)
         network, steps = trained_so_far(PoseTraining(self.folder, name=self.name))
         save_weights(network, self.out, {"steps": str(steps)})
-        console().print(f"Wrote {self.out}, trained for {steps} steps")
+        console().print(f"Wrote {self.out}, trained for {steps} steps", **PLAIN)
 
 
 Job = (

@@ -4,6 +4,7 @@ import io
 import math
 import zipfile
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ def write_motion(path: Path, skeleton: Skeleton, motion: Motion) -> None:
 
 def read_motion(path: Path, skeleton: Skeleton) -> Motion:
     """A motion for this skeleton; where the file names its joints, they are matched by name."""
-    arrays = _arrays(path)
+    arrays = read_arrays(path, (*FIELDS, "joints"), "a motion")
     absent = [name for name in FIELDS if name not in arrays]
     if absent:
         raise AkdError(f"{path} has no {absent[0]!r}, so it is not a motion: it needs {', '.join(FIELDS)}.")
@@ -72,19 +73,19 @@ def _rate(path: Path, value: np.ndarray) -> float:
     return float(value.reshape(()))
 
 
-def _arrays(path: Path) -> dict[str, np.ndarray]:
-    """The arrays that a motion has; whatever else is in the file is not looked at."""
+def read_arrays(path: Path, names: Sequence[str], what: str) -> dict[str, np.ndarray]:
+    """The arrays of an .npz file that have these names; whatever else is in it is not looked at. ``what`` it should hold."""
     content = file_bytes(path)
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as package:
-            wanted = {f"{name}.npy": name for name in (*FIELDS, "joints")}
+            wanted = {f"{name}.npy": name for name in names}
             members = {wanted[member.filename]: member for member in package.infolist() if member.filename in wanted}
             if sum(member.file_size for member in members.values()) > LARGEST:
-                raise AkdError(f"{path} claims to hold more than {LARGEST // 2**20} MB, which no motion needs.")
+                raise AkdError(f"{path} claims to hold more than {LARGEST // 2**20} MB, which {what} does not need.")
             return {name: _array(package, member) for name, member in members.items()}
     except (OSError, ValueError, EOFError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
         reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-        raise AkdError(f"{path} is not an .npz file with a motion ({reason}); write it again.") from error
+        raise AkdError(f"{path} is not an .npz file with {what} ({reason}); write it again.") from error
 
 
 def _array(package: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:

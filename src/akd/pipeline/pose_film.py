@@ -4,7 +4,7 @@ The proxy video is noised to a chosen level and the prior takes the noise away a
 repairs the look, much noise keeps only the rough course. Any ``VideoPrior`` will do, CogVideoX too.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import torch
@@ -13,7 +13,7 @@ from torch import Tensor
 
 from akd.errors import AkdError
 from akd.files.video import Video
-from akd.motion import Motion
+from akd.motion import Motion, resample
 from akd.prior.prior import VideoPrior
 from akd.prior.schedule import add_noise
 from akd.reconstruct.skinned import skinned_splats
@@ -46,6 +46,20 @@ def proxy_of(rig: Rig, motion: Motion, settings: FilmSettings, view: View | None
     near = 1 - (away - away.min()) / (away.max() - away.min()).clamp(min=1e-6)
     depth = render_splats(moving, near[..., None].expand(-1, -1, 3), camera, black)[..., 0]
     return Proxy(video, mask, depth)
+
+
+def finish_clip(
+    prior: VideoPrior, rig: Rig, motion: Motion, sentence: str, *, strength: float = 0.6
+) -> dict[str, Video]:
+    """A motion filmed and finished by a prior; by name, with the proxy, its mask and its depth."""
+    motion = resample(motion, prior.film.rate(rig.leg_metres))
+    frames = prior.film.frames
+    if motion.frame_count < frames:
+        raise AkdError(f"The prior watches {frames} frames, and this clip has {motion.frame_count}: make it longer.")
+    proxy = proxy_of(rig, replace(motion, pose=motion.pose[:frames]), prior.film)
+    finished = finish(prior, proxy.video, sentence, strength=strength)
+    mask, depth = (part[..., None].expand_as(proxy.video) for part in (proxy.mask, proxy.depth))
+    return {"finished": finished, "proxy": proxy.video, "mask": mask, "depth": depth}
 
 
 def finish(

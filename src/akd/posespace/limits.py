@@ -1,6 +1,7 @@
 """Learned joint limits: about each bone (twist) and across it (two swings), in degrees."""
 
 import csv
+import io
 import json
 import math
 from dataclasses import asdict, dataclass
@@ -9,6 +10,7 @@ from pathlib import Path
 import torch
 
 from akd.errors import AkdError
+from akd.files.writing import write_file
 from akd.posespace.denoiser import Denoiser, Poses
 from akd.skeleton import Skeleton
 
@@ -42,13 +44,19 @@ def joint_limits(skeleton: Skeleton, denoiser: Denoiser, samples: Poses) -> list
 
 def write_limits(path: Path, limits: list[JointLimits]) -> None:
     """Write limits as .json or .csv."""
+    check_limits_name(path)
     rows = [asdict(limit) for limit in limits]
     if path.suffix == ".json":
-        path.write_text(json.dumps(rows, indent=1))
-    elif path.suffix == ".csv":
-        with path.open("w", newline="") as file:
-            writer = csv.DictWriter(file, list(rows[0]))
-            writer.writeheader()
-            writer.writerows(rows)
-    else:
+        write_file(path, json.dumps(rows, indent=1))
+        return
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, list(rows[0]))
+    writer.writeheader()
+    writer.writerows(rows)
+    write_file(path, text.getvalue())
+
+
+def check_limits_name(path: Path) -> None:
+    """Refuse names that do not say a format."""
+    if path.suffix not in (".json", ".csv"):
         raise AkdError(f"Joint limits are written as .json or .csv, not {path.suffix or 'without an ending'!r}.")

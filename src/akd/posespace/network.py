@@ -17,6 +17,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from akd.errors import AkdError
+from akd.files.writing import write_file
 from akd.posespace.rig_batch import FEATURES, PAIR_CODES, RigBatch
 
 SHIPPED = Path(__file__).parent / "weights" / "posespace.safetensors"
@@ -27,6 +28,8 @@ HANDLE_INPUTS = 4
 """Inputs for a handle: whether there is one, and its target position relative to the joint's position at rest."""
 MIN_SPREAD = 0.03
 """Smallest spread of a joint angle [rad]."""
+MAX_SIZE = 4096
+"""Largest width or number of anything that a weight file may claim."""
 NOISE_FEATURES = 32
 """Sinusoids that the noise level is given by."""
 
@@ -209,22 +212,45 @@ def handle_inputs(
 
 def save_weights(network: PoseNetwork, path: Path, facts: dict[str, str]) -> None:
     """Write a network in half precision; ``facts`` go into the header and say where it comes from."""
-    from safetensors.torch import save_file
+    from safetensors.torch import save
 
-    path.parent.mkdir(parents=True, exist_ok=True)
     about = {"config": json.dumps(asdict(network.config)), **facts}
     # Half precision is far below what training leaves uncertain, and halves the package.
-    save_file({name: value.half().contiguous() for name, value in network.state_dict().items()}, path, about)
+    weights = {name: value.half().contiguous() for name, value in network.state_dict().items()}
+    write_file(path, save(weights, about))
 
 
 @cache
 def load_network(path: Path = SHIPPED) -> PoseNetwork:
     """A trained network, frozen; each file is read once."""
-    from safetensors import safe_open
+    from safetensors import SafetensorError, safe_open
 
     if not path.is_file():
         raise AkdError(f"There are no pose-space weights at {path}: train some with `akd posespace train`.")
-    with safe_open(path, "pt") as stored:
-        network = PoseNetwork(NetworkConfig(**json.loads(stored.metadata()["config"])))
-        network.load_state_dict({name: stored.get_tensor(name).float() for name in stored.keys()})  # noqa: SIM118
+    try:
+        with safe_open(path, "pt") as stored:
+            config = NetworkConfig(**json.loads((stored.metadata() or {})["config"]))
+            network = _empty_network(config, {name: stored.get_slice(name).get_shape() for name in stored.keys()})  # noqa: SIM118
+            weights = {name: stored.get_tensor(name).float() for name in network.state_dict()}
+    except (SafetensorError, OSError, ValueError, TypeError, KeyError, RuntimeError) as error:
+        raise _no_weights(path, type(error).__name__) from error
+    if not all(bool(weight.isfinite().all()) for weight in weights.values()):
+        raise _no_weights(path, "some numbers are not finite")
+    network.load_state_dict(weights, assign=True)
     return network.requires_grad_(False).eval()
+
+
+def _empty_network(config: NetworkConfig, shapes: dict[str, list[int]]) -> PoseNetwork:
+    """A network without memory for its weights, whose shapes must be these: a file may claim any size."""
+    sizes = config.features, config.width, config.heads, config.rig_blocks, config.blocks, config.widening
+    if not all(isinstance(size, int) and 0 < size <= MAX_SIZE for size in sizes) or config.features != FEATURES:
+        raise ValueError(f"sizes {sizes}")
+    with torch.device("meta"):
+        network = PoseNetwork(config)
+    if {name: list(weight.shape) for name, weight in network.state_dict().items()} != shapes:
+        raise ValueError("other shapes")
+    return network
+
+
+def _no_weights(path: Path, reason: str) -> AkdError:
+    return AkdError(f"{path} holds no weights of the pose space ({reason}): give a file that `akd posespace export` wrote.")

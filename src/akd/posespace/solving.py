@@ -9,6 +9,7 @@ A polish without the denoiser then meets the handles exactly: ``x ← x + C Jᵀ
 forward kinematics is written in closed form, because autograd would take most of the time.
 """
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -33,6 +34,10 @@ MAX_STEP_ANGLE = 0.6
 """No joint turns further than this in one step [rad]."""
 PRIOR_TOLERANCE, POLISH_TOLERANCE = 0.02, 1e-4
 """How exactly handles are met in steps with the denoiser, and in the polish [ℓ]."""
+MAX_COORDINATE = 1e4
+"""Targets further away than this are a mistake [ℓ]."""
+MIN_QUATERNION = 1e-6
+"""Shorter quaternions have no direction."""
 ROOT_SPREAD = 0.25
 """Deviation of the root's position, beside the covariance of joint rotation vectors [ℓ]."""
 
@@ -104,6 +109,26 @@ class Handle:
     """Its rotation away from rest on the stage, wxyz."""
     look_at: tuple[float, float, float] | None = None
     """The point its bone should point to."""
+
+    @classmethod
+    def parse(cls, text: str) -> "Handle":
+        """A handle from text: JOINT=x,y,z (position), JOINT@x,y,z (look-at point) or JOINT~w,x,y,z (rotation)."""
+        for sign, count in (("=", 3), ("@", 3), ("~", 4)):
+            joint, found, numbers = text.rpartition(sign)
+            if not found:
+                continue
+            try:
+                values = [float(number) for number in numbers.split(",")]
+            except ValueError:
+                values = []
+            if len(values) != count:
+                example = f"{joint or 'hand'}{sign}{'1,' * (count - 1)}1"
+                raise AkdError(f"{text!r} needs {count} numbers after {sign!r}, as in {example}.")
+            if sign == "~":
+                return cls(joint, rotation=(values[0], values[1], values[2], values[3]))
+            point = (values[0], values[1], values[2])
+            return cls(joint, position=point) if sign == "=" else cls(joint, look_at=point)
+        raise AkdError(f"A handle is JOINT=x,y,z, JOINT@x,y,z or JOINT~w,x,y,z, not {text!r}.")
 
 
 class Solution(NamedTuple):
@@ -232,6 +257,11 @@ def handle_targets(skeleton: Skeleton, handles: tuple[Handle, ...]) -> HandleTar
         skeleton.index(handle.joint)
         if handle.position is None and handle.rotation is None and handle.look_at is None:
             raise AkdError(f"The handle on {handle.joint!r} asks for nothing: give it a position, a rotation or a look-at point.")
+        numbers = (*(handle.position or ()), *(handle.rotation or ()), *(handle.look_at or ()))
+        if not all(abs(number) <= MAX_COORDINATE for number in numbers):
+            raise AkdError(f"The handle on {handle.joint!r} has a number that is not finite or larger than {MAX_COORDINATE:g}.")
+        if handle.rotation is not None and math.hypot(*handle.rotation) < MIN_QUATERNION:
+            raise AkdError(f"The rotation of the handle on {handle.joint!r} is no rotation: its four numbers are zero.")
 
     def joints(chosen: list[Handle]) -> Int[Tensor, " handle"]:
         return torch.tensor([skeleton.index(handle.joint) for handle in chosen], dtype=torch.long)

@@ -8,6 +8,7 @@ space.score(poses).percentile
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -29,10 +30,31 @@ from akd.skeleton import Pose
 
 REFERENCE_COUNT = 96
 """Samples that a space keeps of its rig: for the covariance, as a reference for scores, to start solving from."""
+MAX_SAMPLES = 1024
+"""Most poses that are drawn at once: all of them are in memory."""
+MAX_TEMPERATURE = 10.0
+"""Noise so much larger than in training is far beyond what the network has seen."""
+MAX_WALK_FRAMES = 10_000
+"""Longest walk."""
 SPARE_SHARE = 0.1
 """Share of additional samples, to replace those that cannot be repaired."""
 ENERGY_TIMES = (0.15, 0.35)
 """Noise times of ``energy``."""
+
+
+class PoseVerdict(NamedTuple):
+    """What is known about one pose."""
+
+    pose: int
+    """Its number."""
+    percentile: float
+    """Share of samples that are less plausible, 0 to 100."""
+    valid: bool
+    """Whether it is plausible and has no faults."""
+    worst_joint: str
+    """The least plausible joint."""
+    depth: float
+    """Largest penetration depth [ℓ]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +83,11 @@ class PoseSpace:
 
     def sample(self, count: int, *, seed: int = 0, temperature: float = 1.0, repair: bool = True) -> Poses:
         """Plausible poses; the same seed gives the same ones. A low temperature stays near the mean, a high one varies more."""
-        if count < 1 or not temperature > 0:
-            raise AkdError(f"Sampling needs a count of at least 1 and a positive temperature, not {count} and {temperature}.")
+        if not 1 <= count <= MAX_SAMPLES or not 0 < temperature <= MAX_TEMPERATURE:
+            raise AkdError(
+                f"Sampling needs a count of at least 1 and at most {MAX_SAMPLES:,}, and a temperature above 0 and at most"
+                f" {MAX_TEMPERATURE:g}, not {count} and {temperature}."
+            )
         drawn = count + (round(SPARE_SHARE * count) + 1 if repair else 0)
         guidance = self.validators.guide if repair else None
         poses = self.denoiser.to_vectors(self.denoiser.decode(temperature * self.denoiser.noise(drawn, seed), guidance=guidance))
@@ -82,6 +107,8 @@ class PoseSpace:
         exact: bool = True,
     ) -> Solution:
         """Poses that meet the handles and are plausible otherwise; from ``start``, as in dragging, or from samples."""
+        if not 1 <= count <= REFERENCE_COUNT:
+            raise AkdError(f"Solving finds at least 1 and at most {REFERENCE_COUNT} solutions, not {count}.")
         if start is None:
             return self.solver.solve(handles, count=count, free_root=free_root, exact=exact)
         batch = start if start.angles.ndim == 3 else start[None]
@@ -102,6 +129,19 @@ class PoseSpace:
         """How plausible poses are, and which joint is the least."""
         return self.scorer.score(vectors)
 
+    def verdicts(self, vectors: Poses) -> list[PoseVerdict]:
+        """Score and faults of each pose, rounded for tables."""
+        score, faults = self.score(vectors), self.faults(vectors)
+        valid = faults.valid & score.plausible
+        names = self.rig.skeleton.names
+        return [
+            PoseVerdict(
+                number, round(float(score.percentile[number]), 1), bool(valid[number]), names[int(score.worst_joint[number])],
+                round(float(faults.depth[number]), 3),
+            )
+            for number in range(len(vectors))
+        ]  # fmt: skip
+
     def faults(self, vectors: Poses) -> Faults:
         """What is invalid about poses."""
         return self.validators.faults(vectors)
@@ -118,6 +158,8 @@ class PoseSpace:
         """A clip through the keyframes, evenly spaced in time."""
         if len(keys) < 2 or not seconds > 0:
             raise AkdError(f"A walk needs at least two keyframes and a positive duration, not {len(keys)} and {seconds} s.")
+        if not 0 < seconds * fps <= MAX_WALK_FRAMES:
+            raise AkdError(f"A walk has at most {MAX_WALK_FRAMES:,} frames, not {seconds * fps:,.0f}: make it shorter.")
         between = max(round(seconds * fps / (len(keys) - 1)) - 1, 1)
         path = keyframe_path(self.denoiser, self.denoiser.to_normalised(keys), between, method)
         return Motion(self.pose(self.denoiser.to_vectors(path)), (len(path) - 1) / seconds)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import torch
 from jaxtyping import Float
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
@@ -103,7 +104,10 @@ class TrainingState:
     @torch.no_grad()
     def load(self, path: Path) -> None:
         """Read a checkpoint."""
-        tensors = load_file(path)
+        try:
+            tensors = load_file(path)
+        except (SafetensorError, OSError) as error:
+            raise AkdError(f"{path} is no checkpoint of a training, or cut off: delete it to begin again.") from error
         if {name for name in tensors if name.startswith("weight.")} != {"weight." + name for name in self.trained}:
             raise AkdError(f"{path} was saved by a run that trained other weights: use another folder.")
         self.step = int(tensors["step"])

@@ -3,6 +3,7 @@
 A shard is one .npz file with one individual of each plan. Drawing that was stopped continues with the shards that are missing.
 """
 
+import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from functools import cache
@@ -13,6 +14,7 @@ import torch
 from jaxtyping import Float
 
 from akd.errors import AkdError
+from akd.files.writing import written_beside
 from akd.posespace.collision import capsule_depths, capsule_pairs
 from akd.posespace.representation import RigDescriptor, pose_to_vectors, rig_descriptor, vectors_to_pose
 from akd.rig import Rig
@@ -80,18 +82,21 @@ def write_shard(path: Path, individuals: list[RigPoses]) -> None:
         arrays[f"{number}.{VECTORS_KEY}"] = individual.vectors.astype(np.float16)
         for field in fields(RigDescriptor):
             arrays[f"{number}.{field.name}"] = getattr(individual.descriptor, field.name)
-    part = path.with_suffix(".part.npz")
-    np.savez(part, allow_pickle=False, **arrays)
-    part.replace(path)
+    with written_beside(path) as part:
+        np.savez(part, allow_pickle=False, **arrays)
 
 
 @cache
 def read_shard(path: Path) -> tuple[RigPoses, ...]:
     """The individuals of a shard; each file is read once, since training looks for new shards now and then."""
-    return tuple(_shard_entries(path))
+    try:
+        return tuple(_shard_entries(path))
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise AkdError(f"{path} is not a shard of poses, or cut off: delete it, and draw it again.") from error
 
 
 def _shard_entries(path: Path) -> Iterator[RigPoses]:
+    """The individuals of a shard, one at a time."""
     with np.load(path) as stored:
         for number, (plan, seed, source) in enumerate(stored["tags"]):
             parts = {field.name: stored[f"{number}.{field.name}"] for field in fields(RigDescriptor)}
@@ -105,5 +110,5 @@ def read_pose_shards(folder: Path, sources: tuple[str, ...] | None = None) -> li
     found = [individual for path in shards for individual in read_shard(path) if len(individual.vectors)]
     found = [individual for individual in found if sources is None or individual.source in sources]
     if not found:
-        raise AkdError(f"There are no poses in {folder}: draw some with `akd posespace draw {folder}`.")
+        raise AkdError(f"There are no poses in {folder}: draw some with `akd posespace draw`.")
     return found
