@@ -172,7 +172,8 @@ def _places(space: PoseSpace, vectors: Poses) -> torch.Tensor:
 def _solving(space: PoseSpace, good: Poses, count: int = 10) -> dict[str, float]:
     """Four handles, taken from good poses, dragged there from rest; beside least squares without a prior, and nudging."""
     skeleton, size = space.rig.skeleton, body_length(space.rig.skeleton)
-    tips = [limb.tip for limb in skeleton.limbs if limb.kind in ("leg", "arm", "head", "wing", "fin")][:4] or [skeleton.joint_count - 1]
+    limbs = [limb for limb in skeleton.limbs if limb.kind in ("leg", "arm", "head", "wing", "fin")]
+    tips = [limb.tip for limb in limbs][:4] or [skeleton.joint_count - 1]
     same = torch.diag(torch.full_like(space.solver.covariance[0], 0.25))
     plain = replace(space.solver, covariance=same)
     rest = skeleton.rest_pose(1)
