@@ -34,6 +34,8 @@ from akd.skeleton import Pose, Skeleton, bone_frames, mirror_maps
 KINDS = ("leg", "arm", "wing", "tail", "neck", "head", "spine")
 """In the order of the trained weights; a fin is described as a wing, the nearest kind they know."""
 """Kinds of limbs, in the order of the network's inputs."""
+TRAINED_AS = {"fin": "wing"}
+"""Kinds that training did not have, and the kind they are taken for."""
 RotationVectors = Float[Tensor, "*batch joint 3"]
 """Joint rotation vectors in bone frames [rad]."""
 
@@ -147,7 +149,8 @@ def skeleton_descriptor(
     count = skeleton.joint_count
     kind, order = np.full(count, -1), np.zeros(count, int)
     for limb in skeleton.limbs:
-        kind[list(limb.joints)], order[list(limb.joints)] = KINDS.index("wing" if limb.kind == "fin" else limb.kind), limb.order
+        joints = list(limb.joints)
+        kind[joints], order[joints] = KINDS.index(TRAINED_AS.get(limb.kind, limb.kind)), limb.order
     radius, half = np.zeros(count), np.zeros((count, 3))
     for joint in np.unique(owner):
         skin = points[owner == joint]
