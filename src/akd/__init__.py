@@ -21,6 +21,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from akd.assets import load_motion as load_motion
     from akd.assets import load_rig as load_rig
+    from akd.creatures.plan import Chain as Chain
+    from akd.creatures.plan import Plan as Plan
+    from akd.creatures.plan import Section as Section
+    from akd.creatures.plans import PLANS as PLANS
+    from akd.distill.estimators import ESTIMATORS as ESTIMATORS
     from akd.distill.recipe import Recipe as Recipe
     from akd.errors import AkdError as AkdError
     from akd.inspection import inspect_file as inspect_file
@@ -35,6 +40,7 @@ if TYPE_CHECKING:
     from akd.pipeline.progress import Progress as Progress
     from akd.pipeline.results import Animation as Animation
     from akd.pipeline.save import save as save
+    from akd.posespace.solving import Handle as Handle
     from akd.posespace.space import PoseSpace as PoseSpace
     from akd.prior.load import load_prior as load_prior
     from akd.rig import Rig as Rig
@@ -51,7 +57,8 @@ _WHERE = {
     "Progress": "pipeline.progress", "Recipe": "distill.recipe", "track": "physics.track", "evaluate": "measure.evaluation",
     "Evaluation": "measure.evaluation", "save": "pipeline.save", "load_motion": "assets", "PoseSpace": "posespace.space",
     "load_prior": "prior.load", "Rig": "rig", "Motion": "motion", "Pose": "skeleton", "Skeleton": "skeleton", "Mesh": "mesh",
-    "AkdError": "errors",
+    "Handle": "posespace.solving", "ESTIMATORS": "distill.estimators", "PLANS": "creatures.plans", "Plan": "creatures.plan",
+    "Chain": "creatures.plan", "Section": "creatures.plan", "AkdError": "errors",
 }  # fmt: skip
 """Public names, and the module that each comes from."""
 __all__ = sorted(_WHERE)

@@ -135,8 +135,8 @@ def as_text(value: object) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def evaluate(rig: Rig, motion: Motion, *, from_file: bool) -> Evaluation:
-    """Measure a motion. ``from_file`` clips may walk in place and hover: treadmill and stance heights are estimated."""
+def evaluate(rig: Rig, motion: Motion, *, from_file: bool = False) -> Evaluation:
+    """Measure a motion: contact, smoothness, amount of motion, gait. ``from_file`` clips may walk in place and hover: treadmill and stance heights are estimated."""
     return evaluate_trace(rig, trace(rig, motion), from_file=from_file)
 
 

@@ -20,9 +20,9 @@ from torch import Tensor
 from akd.errors import AkdError
 from akd.posespace.denoiser import Denoiser, Poses
 from akd.posespace.network import handle_inputs, noise_level
-from akd.posespace.representation import RotationVectors, vector_matrices
+from akd.posespace.representation import RotationVectors, vector_matrices, vectors_to_pose
 from akd.rotations import matrix_to_quaternion, quaternion_to_matrix, quaternion_to_rotation_vector
-from akd.skeleton import Posed, Skeleton, compose
+from akd.skeleton import Pose, Posed, Skeleton, compose
 
 PRIOR_TIMES = (0.4, 0.25)
 """Noise times at which poses are denoised, one Gauss–Newton step each."""
@@ -140,6 +140,11 @@ class Solution(NamedTuple):
     """Position of the root [ℓ]."""
     error: Float[Tensor, " pose"]
     """Of the worst handle: of positions [ℓ], of rotations and look-at directions [rad]."""
+
+    @property
+    def pose(self) -> Pose:
+        """The same as a batch of poses of the rig."""
+        return vectors_to_pose(self.vectors, self.root)
 
 
 @dataclass(frozen=True, eq=False)
