@@ -7,15 +7,19 @@ from itertools import combinations
 import numpy as np
 import pytest
 import torch
+import trimesh
 from PIL import Image
 
 import stick_rigs
+from akd.creatures.build import creature
 from akd.errors import AkdError
 from akd.files.video import contact_sheet, every, read_video, write_picture, write_video
 from akd.gait.stride import MIN_LEG_METRES
 from akd.motion import Motion
 from akd.reconstruct.skinned import skinned_splats
+from akd.render import preview
 from akd.render.camera import View, bounding_sphere, fitting_distance, following_camera, look_at, smooth_path
+from akd.render.decimate import decimate
 from akd.render.film import FilmSettings, backdrop, camera_for, film, film_views, move_splats, render_splats, shadow_light
 from akd.render.ground import Ground, Shadow, cast_shadow, checker_mean, ground_layer, ground_points
 from akd.render.looks import BODY, PALETTE, limb_color, marker_colors
@@ -229,7 +233,8 @@ def test_settings_survive_their_file_and_name_mistakes(tmp_path):
         FilmSettings.load(tmp_path / "film.json")
     with pytest.raises(AkdError, match="no film settings"):
         FilmSettings.load(tmp_path / "none.json")
-    wrong = ({"width": 0}, {"fps": -1.0}, {"azimuth": (5.0, 1.0)}, {"fov": 200.0}, {"distance": (0.0, 1.0)}, {"reference_leg": 0.0})
+    ranges = ({"azimuth": (5.0, 1.0)}, {"fov": 200.0}, {"distance": (0.0, 1.0)}, {"reference_leg": 0.0})
+    wrong = ({"width": 0}, {"fps": -1.0}, *ranges)
     for bad in wrong:
         with pytest.raises(AkdError):
             FilmSettings(**bad)
@@ -246,6 +251,39 @@ def test_time_scales_with_the_root_of_leg_length_only_where_the_settings_say_so(
     assert scaled.rate(3.6) == pytest.approx(6.0)
     assert scaled.rate(0.225) == pytest.approx(24.0)
     assert scaled.rate(0.001) == scaled.rate(MIN_LEG_METRES)  # no faster than the shortest legs step
+
+
+@pytest.mark.parametrize("faces", [500, 3000])
+def test_decimated_meshes_keep_their_shape(faces):
+    sphere = trimesh.creation.icosphere(5)
+    small = decimate(np.array(sphere.vertices), np.array(sphere.faces), faces)
+    assert faces / 3 < len(small.faces) <= faces < len(sphere.faces)
+    assert len(np.unique(small.kept)) == len(small.kept)
+    left = trimesh.Trimesh(sphere.vertices[small.kept], small.faces, process=False)
+    assert left.volume == pytest.approx(sphere.volume, rel=0.1 if faces == 500 else 0.02)
+    assert left.area == pytest.approx(sphere.area, rel=0.1 if faces == 500 else 0.02)
+
+
+def test_decimation_keeps_groups_apart():
+    sphere = trimesh.creation.icosphere(4)
+    vertices, count = np.concatenate((sphere.vertices, 1.001 * sphere.vertices)), len(sphere.vertices)
+    faces = np.concatenate((sphere.faces, sphere.faces + count))
+    small = decimate(vertices, faces, 2000, groups=np.repeat((0, 1), count))
+    inner = small.kept[small.faces] < count
+    assert (inner.all(1) | ~inner.any(1)).all()
+    assert inner.any()
+    assert not inner.all()
+
+
+def test_previews_of_huge_meshes_show_the_same_from_fewer_faces(monkeypatch):
+    rig = creature("chick")
+    motion = Motion(rig.skeleton.rest_pose(1), 12.0)
+    settings = PreviewSettings(width=48, height=48)  # faces are smaller than a pixel
+    full = next(preview_frames(rig, motion, settings))
+    monkeypatch.setattr(preview, "MAX_FACES", len(rig.mesh.faces) // 2)
+    fewer = next(preview_frames(rig, motion, settings))
+    assert not torch.equal(full, fewer)
+    assert (full - fewer).abs().mean() < 0.01
 
 
 def test_views_are_drawn_from_the_range_and_repeat_with_the_seed():

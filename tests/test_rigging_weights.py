@@ -8,6 +8,7 @@ from akd.creatures.build import creature
 from akd.errors import AkdError
 from akd.measure.rigging import weight_errors
 from akd.mesh import Mesh
+from akd.rigging import surface as surface_module
 from akd.rigging.bones import bones_of, closest_on_bones
 from akd.rigging.surface import weld
 from akd.rigging.visibility import bone_ends
@@ -222,3 +223,14 @@ def test_faint_weights_fade_without_a_jump_and_the_strongest_stays() -> None:
     np.testing.assert_array_equal(weights[share > FADE_RANGE[1], 0], share[share > FADE_RANGE[1]])
     assert np.abs(np.diff(weights, axis=0)).max() < 0.002
     np.testing.assert_array_equal(faded(np.full((1, 100), 0.01)), np.full((1, 100), 0.01))
+
+
+def test_weights_of_huge_meshes_are_those_of_a_decimated_copy(monkeypatch):
+    rig = creature("human")
+    full = heat_weights(rig.mesh, rig.skeleton)
+    monkeypatch.setattr(surface_module, "MAX_FACES", len(rig.mesh.faces) // 2)
+    interpolated = heat_weights(rig.mesh, rig.skeleton)
+    np.testing.assert_allclose(interpolated.sum(1), 1)
+    assert ((interpolated > 0).sum(1) <= 4).all()
+    assert not np.array_equal(interpolated, full)
+    assert np.abs(interpolated - full).sum(1).mean() < 0.1

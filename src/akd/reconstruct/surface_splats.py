@@ -41,9 +41,14 @@ INSET_PIXELS = 1.0
 """How far below the surface splats lie [px]."""
 
 
-def sample_surface(mesh: Mesh, count: int, rng: np.random.Generator) -> SurfacePoints:
-    """Points spread over the surface by area: one in each of ``count`` equal shares of it, so no region is left out."""
-    areas = face_areas(mesh)
+def sample_surface(
+    mesh: Mesh, count: int, rng: np.random.Generator, areas: Float[np.ndarray, " face"] | None = None
+) -> SurfacePoints:
+    """Points spread over the surface by area: one in each of ``count`` equal shares of it, so no region is left out.
+
+    ``areas`` are those of the faces, where they are known already.
+    """
+    areas = face_areas(mesh) if areas is None else areas
     if not areas.sum() > 0:
         raise AkdError(f"The mesh has {len(mesh.faces)} faces and no surface area, so no splats can lie on it.")
     face = np.searchsorted(np.cumsum(areas), (np.arange(count) + rng.random(count)) / count * areas.sum(), side="right")
@@ -104,11 +109,12 @@ def surface_splats(mesh: Mesh, count: int, *, resolution: int, shade: float, see
     """
     if count < 1:
         raise AkdError(f"At least one splat is needed, not {count}.")
-    samples = sample_surface(mesh, count * SAMPLES_PER_SPLAT, np.random.default_rng(seed))
+    areas = face_areas(mesh)
+    samples = sample_surface(mesh, count * SAMPLES_PER_SPLAT, np.random.default_rng(seed), areas)
     places = interpolate(mesh, samples, mesh.vertices)
-    normals = interpolate(mesh, samples, vertex_normals(mesh.vertices, mesh.faces))
-    colors = lit_colors(mesh, samples, shade)
-    width = np.sqrt(face_areas(mesh).sum() / count)
+    at_vertices = vertex_normals(mesh.vertices, mesh.faces)
+    normals, colors = interpolate(mesh, samples, at_vertices), lit_colors(mesh, samples, shade, at_vertices)
+    width = np.sqrt(areas.sum() / count)
     pixel = 2 * bounding_sphere(torch.from_numpy(mesh.vertices))[1] / resolution
     mean = lloyd_cells(np.concatenate((places / width, NORMAL_WEIGHT * normals, COLOR_WEIGHT * colors), 1), count)
     return SurfaceSplats(_gaussians(mean, places - INSET_PIXELS * pixel * normals, colors, width), samples, mean)

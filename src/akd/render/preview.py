@@ -17,9 +17,18 @@ from akd.files.video import write_video
 from akd.mesh import Mesh
 from akd.motion import Motion
 from akd.render.camera import Camera, View, bounding_sphere, fitting_distance, following_camera, smooth_path
+from akd.render.decimate import MAX_FACES, decimate
 from akd.render.ground import Ground, Light, ground_layer
 from akd.render.looks import Color, Look, marker_colors
-from akd.render.raycast import RayScene, Shader, base_colors, interpolate, mesh_picture, vertex_normals
+from akd.render.raycast import (
+    RayScene,
+    Shader,
+    base_colors,
+    interpolate,
+    mesh_picture,
+    points_at_vertices,
+    vertex_normals,
+)
 from akd.rig import Rig
 from akd.skeleton import forward_kinematics
 from akd.splats import skin_points
@@ -66,8 +75,9 @@ def preview(rig: Rig, motion: Motion, path: Path | str, settings: PreviewSetting
 def preview_frames(
     rig: Rig, motion: Motion, settings: PreviewSettings | None = None
 ) -> Iterator[Float[Tensor, "height width 3"]]:
-    """The preview's pictures, one by one: a minute of them would not fit in memory."""
+    """The preview's pictures, one by one: a minute of them would not fit in memory. Huge meshes are decimated first."""
     settings = settings or PreviewSettings()
+    rig = _without_excess(rig)
     vertices = moving_vertices(rig, motion)
     distance = settings.view.distance * fitting_distance(
         bounding_sphere(torch.from_numpy(rig.mesh.vertices))[1], settings.fov, settings.width, settings.height
@@ -86,6 +96,16 @@ def moving_vertices(rig: Rig, motion: Motion) -> Float[Tensor, "frame vertex 3"]
     """The skinned mesh in every frame."""
     weights, points = (torch.from_numpy(np.asarray(values, np.float32)) for values in (rig.weights, rig.mesh.vertices))
     return skin_points(rig.skeleton, forward_kinematics(rig.skeleton, motion.pose.to(torch.float32)), weights, points)
+
+
+def _without_excess(rig: Rig) -> Rig:
+    """The rig with at most ``MAX_FACES`` faces; the colours of a decimated mesh are those of the texture at its vertices."""
+    mesh = rig.mesh
+    if len(mesh.faces) <= MAX_FACES:
+        return rig
+    small = decimate(mesh.vertices, mesh.faces, MAX_FACES)
+    colors = base_colors(mesh, points_at_vertices(mesh))[small.kept]
+    return replace(rig, mesh=Mesh(mesh.vertices[small.kept], small.faces, colors), weights=rig.weights[small.kept], soles=())
 
 
 def _in_look(rig: Rig, look: Look) -> Mesh:

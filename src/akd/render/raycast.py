@@ -31,6 +31,14 @@ class SurfacePoints(NamedTuple):
     """Shares of the triangle's three corners; rows sum to one."""
 
 
+def points_at_vertices(mesh: Mesh) -> SurfacePoints:
+    """Every vertex as a corner of a face that has it; vertices without a face as the first corner of the first face."""
+    face, corner = np.zeros(mesh.vertex_count, int), np.zeros(mesh.vertex_count, int)
+    for k in range(3):
+        face[mesh.faces[:, k]], corner[mesh.faces[:, k]] = np.arange(len(mesh.faces)), k
+    return SurfacePoints(face, np.eye(3)[corner])
+
+
 def interpolate(
     mesh: Mesh, points: SurfacePoints, values: Float[np.ndarray, "vertex channel"]
 ) -> Float[np.ndarray, "point channel"]:
@@ -72,9 +80,14 @@ def soft_light(normals: Float[np.ndarray, "point 3"], strength: float) -> Float[
     return 1 - strength * (0.5 - 0.5 * (normals @ SKY_DIRECTION))[:, None]
 
 
-def lit_colors(mesh: Mesh, points: SurfacePoints, shade: float) -> Float[np.ndarray, "point 3"]:
-    """Base colour under a soft sky. It depends on the surface only, not on the camera, so splats can carry it as their colour."""
-    light = soft_light(vertex_normals(mesh.vertices, mesh.faces), shade)
+def lit_colors(
+    mesh: Mesh, points: SurfacePoints, shade: float, normals: Float[np.ndarray, "vertex 3"] | None = None
+) -> Float[np.ndarray, "point 3"]:
+    """Base colour under a soft sky. It depends on the surface only, not on the camera, so splats can carry it as their colour.
+
+    ``normals`` are those of the vertices, where they are known already.
+    """
+    light = soft_light(vertex_normals(mesh.vertices, mesh.faces) if normals is None else normals, shade)
     return base_colors(mesh, points) * interpolate(mesh, points, light)
 
 

@@ -16,7 +16,7 @@ from akd.rigging.components import symmetric_components
 from akd.rigging.joints import JointList, place_joints
 from akd.rigging.layout import MIN_TAIL, Layout, lay_out
 from akd.rigging.pairs import OFF_PLANE, near_ground
-from akd.rigging.surface import weld
+from akd.rigging.surface import decimated, weld
 from akd.rigging.template import TEMPLATES
 from akd.rigging.volume import MIN_BRANCH, Branch, Volume, shortest_paths, skeleton_branches, solid_volume
 from akd.rigging.weights import HeatSettings, heat_weights
@@ -44,12 +44,13 @@ def rig_static(
     k: int = 4, settings: HeatSettings | None = None,
 ) -> Rig:  # fmt: skip
     """The same for a mesh read from a file, so that the rig remembers where it came from."""
-    joints, ahead, notes = find_skeleton(file.mesh, template=template, forward=forward, default_forward=file.forward)
+    small = decimated(file.mesh)
+    joints, ahead, notes = find_skeleton(small, template=template, forward=forward, default_forward=file.forward)
     parents, positions = np.array(joints.parents), np.array(joints.positions)
     skeleton = Skeleton.from_joints(tuple(joints.names), parents, positions)
     rest = np.tile(np.eye(4), (len(parents), 1, 1))
     rest[:, :3, 3] = positions
-    weights = heat_weights(file.mesh, skeleton, k=k, settings=settings)
+    weights = heat_weights(file.mesh, skeleton, k=k, settings=settings, small=small)
     rigged = replace(file, names=skeleton.names, parents=parents, rest=rest, weights=weights, notes=(*file.notes, *notes))
     return build_rig(rigged, forward=ahead, height=height, labels=(tuple(joints.limbs), joints.mirror()))
 
@@ -65,7 +66,7 @@ def find_skeleton(
     """
     if template is not None and template not in TEMPLATES:
         raise AkdError(f"There is no template {template!r}; the templates are {', '.join(TEMPLATES)}.")
-    surface = weld(mesh)
+    surface = weld(decimated(mesh))
     if not len(surface.faces):
         raise AkdError("The mesh has no faces with any area, so there is nothing to rig.")
     symmetric = symmetric_components(surface)

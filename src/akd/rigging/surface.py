@@ -13,6 +13,7 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
 from akd.mesh import Mesh
+from akd.render.decimate import MAX_FACES, decimate
 
 WELD_DISTANCE = 1e-6
 """Vertices nearer to each other than about this share of the mesh's size are one."""
@@ -100,6 +101,15 @@ def weld(mesh: Mesh) -> Surface:
     kept = np.full(len(points), -1)
     kept[used] = np.arange(len(used))
     return Surface(points[used], faces, _components(faces, len(used)), kept[place])
+
+
+def decimated(mesh: Mesh) -> Mesh:
+    """The mesh itself, or a huge one with at most ``MAX_FACES`` faces: welded, components kept apart, colours left out."""
+    if len(mesh.faces) <= MAX_FACES:
+        return mesh
+    surface = weld(mesh)
+    small = decimate(surface.points, surface.faces, MAX_FACES, groups=surface.component)
+    return Mesh(surface.points[small.kept], small.faces, np.full((len(small.kept), 3), 0.5))
 
 
 def _sound_faces(points: np.ndarray, faces: np.ndarray, size: float) -> Int[np.ndarray, "face 3"]:

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.sparse import csc_matrix, diags_array
 from scipy.sparse.linalg import splu
+from scipy.spatial import cKDTree
 
 from akd.errors import AkdError
 from akd.mesh import Mesh
@@ -25,7 +26,7 @@ from akd.rigging.components import (
     rigid_small_components,
     rigid_weights,
 )
-from akd.rigging.surface import Surface, weld
+from akd.rigging.surface import Surface, decimated, weld
 from akd.rigging.visibility import NearestBones, bone_ends, nearest_visible
 from akd.skeleton import Skeleton
 
@@ -33,6 +34,8 @@ MIN_DISTANCE = 1e-3
 """Distances to bones count as at least this share of the mesh's size, or a bone on the skin would be infinitely hot."""
 MIN_RELATIVE_WEIGHT = 0.01
 """Weights below this share of the strongest are left out."""
+INTERPOLATED = 4
+"""Vertices of a decimated mesh whose weights a vertex of the full one averages."""
 FADE_RANGE = (0.025, 0.05)
 """Weights below the first vanish and above the second stay; between them they fade, so that nothing jumps."""
 
@@ -93,12 +96,18 @@ PAPER = HeatSettings(conductance=1.0, facing=False, branching=1.0, sharpness=np.
 
 
 def heat_weights(
-    mesh: Mesh, skeleton: Skeleton, *, k: int = 4, settings: HeatSettings | None = None
+    mesh: Mesh, skeleton: Skeleton, *, k: int = 4, settings: HeatSettings | None = None, small: Mesh | None = None
 ) -> Float[np.ndarray, "vertex joint"]:
-    """Weights with at most ``k`` joints per vertex; rows sum to one and no vertex is left out, whatever the mesh is like."""
+    """Weights with at most ``k`` joints per vertex; rows sum to one and no vertex is left out, whatever the mesh is like.
+
+    Those of a huge mesh are found on a decimated copy, ``small`` if it is known already, and interpolated.
+    """
     if k < 1:
         raise AkdError(f"A vertex needs at least one joint, but k is {k}.")
     settings = settings or HeatSettings()
+    small = decimated(mesh) if small is None else small
+    if small is not mesh:
+        return strongest(_interpolated(mesh, small, heat_weights(small, skeleton, k=k, settings=settings)), k)
     surface = weld(mesh)
     bones = bones_of(skeleton, bone_ends(skeleton, surface), branching=settings.branching)
     if not len(surface.faces):
@@ -121,6 +130,18 @@ def heat_weights(
         heat = faded(heat)
     points = rigid_weights(surface, bending, body, strongest(heat, k))
     return strongest(_to_mesh_vertices(mesh, surface, points), k)
+
+
+def _interpolated(
+    mesh: Mesh, small: Mesh, weights: Float[np.ndarray, "small joint"]
+) -> Float[np.ndarray, "vertex joint"]:
+    """Weights of a decimated mesh at all vertices: means of the nearest ones by inverse distance."""
+    distance, nearest = cKDTree(small.vertices).query(mesh.vertices, k=min(INTERPOLATED, small.vertex_count))
+    share = 1 / np.maximum(distance.reshape(mesh.vertex_count, -1), 1e-9 * float(np.ptp(mesh.vertices, axis=0).max()))
+    out = np.zeros((mesh.vertex_count, weights.shape[1]))
+    for part, index in zip((share / share.sum(1, keepdims=True)).T, nearest.reshape(mesh.vertex_count, -1).T, strict=True):
+        out += part[:, None] * weights[index]
+    return out
 
 
 def nearest_weights(mesh: Mesh, bones: Bones) -> Float[np.ndarray, "vertex joint"]:
