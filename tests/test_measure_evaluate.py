@@ -10,7 +10,8 @@ import torch
 from akd.contact.traces import trace
 from akd.gait import measures as gait
 from akd.gait.measures import QUADRUPED_PHASES
-from akd.measure.evaluation import evaluate, leg_pairs
+from akd.measure.evaluation import evaluate, leg_pairs, movement, verdict
+from akd.measure.wording import verdict_sentence
 from sample_rigs import box_rig, stride
 
 
@@ -145,6 +146,28 @@ def test_float32_motions_are_welcome() -> None:
 def test_pairs_are_found_by_side_and_order() -> None:
     np.testing.assert_array_equal(leg_pairs(box_rig(2).legs), [[0, 1], [2, 3]])
     assert leg_pairs(box_rig(2).legs[:1]).shape == (0, 2)
+
+
+def test_a_walk_that_hardly_moves_is_not_good_unless_it_was_asked_to_stand() -> None:
+    rig = box_rig(2)
+    slow = stride(rig, QUADRUPED_PHASES["walk"], amplitude=0.06, lift=0.05, period=1.6)
+    plain = evaluate(rig, slow, from_file=False)
+    assert 0.1 < plain.motion_amount < 0.2
+    assert plain.verdict == "good"
+    assert evaluate(rig, slow, from_file=False, asked="walk").verdict == "hardly moves"
+    assert verdict_sentence(plain, "run").startswith("Hardly moves: ")
+    assert verdict_sentence(plain, "idle") == verdict_sentence(plain) == verdict_sentence(plain, None)
+    walk = evaluate(rig, stride(rig, QUADRUPED_PHASES["walk"]), from_file=False, asked="walk")
+    assert walk.verdict == "good"
+
+
+def test_legs_of_one_bone_move_with_their_feet() -> None:
+    """Their only joints are hips, which stay in place however far the feet swing."""
+    walk = vars(evaluate(box_rig(2), stride(box_rig(2), QUADRUPED_PHASES["walk"]), from_file=False))
+    stiff = walk | {"motion_amount": 0.0}
+    assert movement(stiff) == pytest.approx(4 * 0.25 * 1.0, rel=0.1)
+    assert verdict(stiff, "walk") == "good"
+    assert verdict(stiff | {"amplitudes": None}, "walk") == "tiny"
 
 
 def wandering_feet(frames: int) -> tuple[np.ndarray, np.ndarray]:

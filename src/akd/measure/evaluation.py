@@ -12,18 +12,23 @@ from akd.contact import treadmill
 from akd.contact.traces import Trace, in_heading_frame, trace, yaw
 from akd.gait import measures as gait
 from akd.gait.measures import gait_name
+from akd.gait.table import GAITS
 from akd.measure import smoothness
 from akd.motion import Motion
 from akd.rig import Rig
 from akd.skeleton import Limb
 
-Verdict = Literal["good", "tiny", "sliding", "floating", "broken"]
+Verdict = Literal["good", "tiny", "hardly moves", "sliding", "floating", "broken"]
 BROKEN_DEPTH = 0.15
 """A body that is this deep in the ground on average is broken [ℓ]."""
 BROKEN_SHAKING = 0.3
 """So is one with this share of its joint-angle power above 8 Hz."""
 TINY_AMOUNT = 0.1
-"""Less motion than this cannot be traced [ℓ/s]."""
+"""Less motion than this cannot be seen [ℓ/s]."""
+MIN_MOVEMENT = 0.2
+"""Least movement of a walk, run or jump [ℓ/s]; docs/measure.md has the artists' clips and captures it is calibrated on."""
+MOVING_ACTIONS = frozenset((*GAITS, "jump"))
+"""Actions whose motions must move: the verdict of a motion that was asked to stand may be good."""
 FLOATING_HEIGHT = 0.1
 """A body whose lowest point is this high on average floats [ℓ]; a gallop's airborne phase stays below."""
 FLOATING_AIR = 0.7
@@ -111,19 +116,36 @@ class Evaluation:
         return [(name.replace("_", " "), as_text(getattr(self, name))) for name in names]
 
 
-def verdict(numbers: Mapping[str, Any]) -> Verdict:
-    """The first thing wrong with a motion, the worst first; thresholds are this module's constants."""
+def verdict(numbers: Mapping[str, Any], asked: str | None = None) -> Verdict:
+    """The first thing wrong with a motion, the worst first; thresholds are this module's constants.
+
+    ``asked``: the action it should show, if one is known: a walk that hardly moves is not a good one.
+    """
 
     def above(name: str, threshold: float) -> bool:
         return numbers[name] is not None and numbers[name] > threshold
 
+    must_move = asked in MOVING_ACTIONS
+    moves = movement(numbers) if must_move else numbers["motion_amount"]
     if above("penetration_mean", BROKEN_DEPTH) or above("high_band", BROKEN_SHAKING):
         return "broken"
-    if numbers["motion_amount"] < TINY_AMOUNT:
+    if moves < TINY_AMOUNT:
         return "tiny"
+    if must_move and moves < MIN_MOVEMENT:
+        return "hardly moves"
     if above("float_height", FLOATING_HEIGHT) or above("air_time", FLOATING_AIR):
         return "floating"
     return "sliding" if above("skating_ratio", SLIDING_RATIO) else "good"
+
+
+def movement(numbers: Mapping[str, Any]) -> float:
+    """The amount of motion, or the path of a median foot per second if that is longer [ℓ/s].
+
+    Legs of a single bone swing although no joint of theirs moves.
+    """
+    if numbers["amplitudes"] is None or numbers["stride_frequency"] is None:
+        return numbers["motion_amount"]
+    return max(numbers["motion_amount"], 4 * float(np.median(numbers["amplitudes"])) * numbers["stride_frequency"])
 
 
 def as_text(value: object) -> str:
@@ -135,12 +157,16 @@ def as_text(value: object) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def evaluate(rig: Rig, motion: Motion, *, from_file: bool = False) -> Evaluation:
-    """Measure a motion: contact, smoothness, amount of motion, gait. ``from_file`` clips may walk in place and hover: treadmill and stance heights are estimated."""
-    return evaluate_trace(rig, trace(rig, motion), from_file=from_file)
+def evaluate(rig: Rig, motion: Motion, *, from_file: bool = False, asked: str | None = None) -> Evaluation:
+    """Measure a motion: contact, smoothness, amount of motion, gait.
+
+    ``from_file`` clips may walk in place and hover: treadmill and stance heights are estimated. ``asked`` is the action that the
+    motion should show, if one is known, for the verdict.
+    """
+    return evaluate_trace(rig, trace(rig, motion), from_file=from_file, asked=asked)
 
 
-def evaluate_trace(rig: Rig, traced: Trace, *, from_file: bool) -> Evaluation:
+def evaluate_trace(rig: Rig, traced: Trace, *, from_file: bool, asked: str | None = None) -> Evaluation:
     """``evaluate`` for a motion that is already traced, or was not made by joints."""
     numbers = _body_numbers(rig, traced) | dict.fromkeys(FEET_FIELDS)
     notes = []
@@ -153,7 +179,9 @@ def evaluate_trace(rig: Rig, traced: Trace, *, from_file: bool) -> Evaluation:
     else:
         notes.append("The rig has no legs, so nothing about feet and gait is measured.")
     numbers["froude"] = gait.froude(numbers["treadmill_speed"] or numbers["travel"], rig.leg_metres)
-    return Evaluation(verdict=verdict(numbers), frame_count=len(traced.joints), fps=traced.fps, notes=tuple(notes), **numbers)
+    return Evaluation(
+        verdict=verdict(numbers, asked), frame_count=len(traced.joints), fps=traced.fps, notes=tuple(notes), **numbers
+    )
 
 
 class _GroundedFeet(NamedTuple):

@@ -1,9 +1,10 @@
 """Numbers in words: the verdict as a sentence, and label, unit and meaning of every metric."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from akd.contact.measures import PENETRATION_DEPTH
-from akd.measure.evaluation import BROKEN_DEPTH, FLOATING_HEIGHT, Evaluation
+from akd.measure.evaluation import BROKEN_DEPTH, FLOATING_HEIGHT, Evaluation, movement, verdict
 
 
 class Metric(NamedTuple):
@@ -69,15 +70,17 @@ def metric_text(value: object, unit: str = "") -> str:
     return f"{_number(value) if isinstance(value, float) else value} {unit}".strip()
 
 
-def verdict_sentence(evaluation: Evaluation) -> str:
-    """Whether the motion is any good, and the number that says so."""
-    e = evaluation
+def verdict_sentence(evaluation: Evaluation, asked: str | None = None) -> str:
+    """The verdict and the number that decides it. ``asked``: the action it should show, if it was evaluated without."""
+    e = evaluation if asked is None else replace(evaluation, verdict=verdict(vars(evaluation), asked))
     if e.verdict == "broken" and e.penetration_mean > BROKEN_DEPTH:
         return f"Broken: the body is {e.penetration_mean:.2f} ℓ deep in the ground on average."
     if e.verdict == "broken":
         return f"Broken: it shakes, with {_percent(e.high_band)} of the power of its joints above 8 Hz."
     if e.verdict == "tiny":
         return f"Tiny: the joints move only {e.motion_amount:.2f} ℓ/s, which can hardly be seen."
+    if e.verdict == "hardly moves":
+        return f"Hardly moves: its joints and feet move only {movement(vars(e)):.2f} ℓ/s, less than nearly every walk or jump."
     if e.verdict == "floating" and e.float_height > FLOATING_HEIGHT:
         return f"Floating: the body hovers {e.float_height:.2f} ℓ above the ground on average."
     if e.verdict == "floating":
