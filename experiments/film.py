@@ -18,13 +18,13 @@ from akd.reconstruct.skinned import skinned_splats
 from akd.render.film import DEFAULT, backdrop, camera_for, colors_for, film, move_splats, render_splats, shadow_light
 from akd.skeleton import Pose
 
-ROUNDS = 15
+REPETITIONS = 15
 
 
 def core_milliseconds(work: Callable[[], object]) -> float:
     """Best of several: other programs only ever make it slower."""
     best = float("inf")
-    for _ in range(ROUNDS):
+    for _ in range(REPETITIONS):
         before = time.process_time()
         work()
         best = min(best, time.process_time() - before)

@@ -25,7 +25,7 @@ from akd.rig import Rig
 FPS = 30.0
 
 
-def best(runs: dict[str, Callable[[], object]], rounds: int = 6) -> dict[str, list[float]]:
+def best(runs: dict[str, Callable[[], object]], repetitions: int = 6) -> dict[str, list[float]]:
     """Processor times of several runs [s], least first, after one each that warms up.
 
     They take turns and have equally many, so that neither a busy minute nor the number of tries favours one of them.
@@ -33,7 +33,7 @@ def best(runs: dict[str, Callable[[], object]], rounds: int = 6) -> dict[str, li
     for run in runs.values():
         run()
     times: dict[str, list[float]] = {name: [] for name in runs}
-    for _ in range(rounds):
+    for _ in range(repetitions):
         for name, run in runs.items():
             before = time.process_time()
             run()

@@ -69,7 +69,7 @@ class Options:
     """How many poses are compared."""
     weights: Path = SHIPPED
     permuted: bool = False
-    """Control: joints are told each other's rig features; everything must fail."""
+    """Control: joints are conditioned on each other's rig features; everything must fail."""
     rows: Path | None = None
     """Write the numbers as JSON, too."""
 

@@ -30,7 +30,7 @@ FORWARD_OPERATIONS, BACKWARD_OPERATIONS = 31, 46
 """Vector operations eight neighbouring pixels of a splat cannot do without, counted in ``kernel_blend``: ellipse,
 exponential, cut-offs, transmittance and blending; and once more, with the sums for ten gradients, on the way back. The bound
 is their number over the measured speed of fused multiply–adds: loads, stores and finding the pixels are free in it. Rows of
-small ellipses do not fill eight lanes; "full lanes" is the bound if they did."""
+small ellipses do not fill eight SIMD lanes; "full lanes" is the bound if they did."""
 RADII = torch.tensor((0.9, 0.5, 0.4))
 ARITHMETIC = np.ones(64, np.float32)
 Turn = tuple[Callable[[int], None], int]
@@ -122,13 +122,13 @@ def _scaled(leaves: list[Tensor], camera: Camera) -> Iterator[str]:
             _forward_backward(leaves, camera)
 
     def arithmetic(threads: int) -> None:
-        run_tasks(threads, lambda rounds: _independent_operations(ARITHMETIC, rounds), [200_000] * 16)
+        run_tasks(threads, lambda repetitions: _independent_operations(ARITHMETIC, repetitions), [200_000] * 16)
 
     def kernel(threads: int) -> None:
         run_tasks(threads, lambda call: call(), calls * 2)
 
     works = {(work, threads): partial(work, threads) for threads in (1, 2) for work in (ours, arithmetic, kernel)}
-    clock, cores = _in_turns(works, rounds=25)
+    clock, cores = _in_turns(works, repetitions=25)
     arithmetic_ratio, kernel_ratio = clock[arithmetic, 2] / clock[arithmetic, 1], clock[kernel, 2] / clock[kernel, 1]
     alone = _alone_share(partial(ours, 1))
     for seconds in (clock[ours, 1], clock[ours, 2]):
@@ -154,10 +154,10 @@ def _blend_calls(leaves: list[Tensor], camera: Camera) -> list[Callable[[], None
     return calls
 
 
-def _in_turns(works: dict[Turn, Callable[[], None]], rounds: int) -> tuple[dict[Turn, float], dict[Turn, float]]:
+def _in_turns(works: dict[Turn, Callable[[], None]], repetitions: int) -> tuple[dict[Turn, float], dict[Turn, float]]:
     """Least seconds of each by the clock, and of all cores together: a disturbance hits them all, not one of them."""
     clock, cores = ({key: float("inf") for key in works} for _ in range(2))
-    for _ in range(rounds):
+    for _ in range(repetitions):
         for key, work in works.items():
             start = time.perf_counter(), time.process_time()
             work()
@@ -232,7 +232,7 @@ def _pulls(*picture: int) -> tuple[Tensor, ...]:
 
 
 def _reference_seconds(case: Case) -> float:
-    """Time of the twin on a part of the case, scaled to all of it: it looks at every pixel with every splat, so that is fair."""
+    """Time of the reference on a part of the case, scaled to all of it, which is fair: its cost is pixels × splats."""
     leaves, camera = _scene(replace(case, frames=case.reference_frames))
     intrinsics = camera.intrinsics.clone()
     intrinsics[:, 1, 2] -= (case.height - case.reference_rows) / 2
@@ -300,21 +300,21 @@ def _count_blended(ellipses, top, bottom, width):
 
 
 @numba.njit(nogil=True)
-def _independent_operations(array, rounds):
-    """Ten chains of fused multiply–adds on eight lanes, which fill both units of a processor."""
+def _independent_operations(array, repetitions):
+    """Ten chains of fused multiply–adds on eight SIMD lanes, which fill both units of a processor."""
     a, b, c, d, e = load(array, 0), load(array, 8), load(array, 16), load(array, 24), load(array, 32)
     f, g, h, i, j = a * 1.1, b * 1.1, c * 1.1, d * 1.1, e * 1.1
     m, s = broadcast(np.float32(0.999)), broadcast(np.float32(1e-3))
-    for _ in range(rounds):
+    for _ in range(repetitions):
         a, b, c, d, e = a * m + s, b * m + s, c * m + s, d * m + s, e * m + s
         f, g, h, i, j = f * m + s, g * m + s, h * m + s, i * m + s, j * m + s
     return horizontal_sum(a + b + c + d + e + f + g + h + i + j)
 
 
 def _vector_operations_per_second() -> float:
-    rounds = 2_000_000
+    repetitions = 2_000_000
     _independent_operations(ARITHMETIC, 1)
-    return 10 * rounds / _best(lambda: _independent_operations(ARITHMETIC, rounds), repeats=5)
+    return 10 * repetitions / _best(lambda: _independent_operations(ARITHMETIC, repetitions), repeats=5)
 
 
 def _best(work: Callable[[], object], repeats: int, clock: Callable[[], float] = time.process_time) -> float:

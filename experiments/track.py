@@ -46,12 +46,15 @@ ARTISTS = (
     ("q_trex/Trex.glb", "Armature|TRex_Run"), ("fox_khronos/Fox.glb", "Run"),
     ("q_knight/KnightCharacter.glb", "HumanArmature|Run"),
 )  # fmt: skip
-SPOILT = (("dog", "walk"), ("human", "walk"), ("spider", "walk"), ("ostrich", "walk"), ("horse", "trot"))
+SPOILT_GAITS = (("dog", "walk"), ("human", "walk"), ("spider", "walk"), ("ostrich", "walk"), ("horse", "trot"))
 WHOLE = TrackSettings(window_iterations=0, follow_iterations=0, whole_rate_share=1.0, assist=False)
 """Gradients of the whole clip from the start, as in the paper."""
 RATES = (0.005, 0.02)
 """Learning rates that each way of clipping may choose from."""
-AIMS = "error ≤ .05, penetration ≤ .01, float ≤ .02 (walks), skating ≤ .05, jerk ≤ 1.5× the mended target's, impulse ≤ .1, ≤ 60 s"
+TOLERANCES_TEXT = (
+    "error ≤ .05, penetration ≤ .01, float ≤ .02 (walks), skating ≤ .05, "
+    "jerk ≤ 1.5× the prepared target's, impulse ≤ .1, ≤ 60 s"
+)
 SECONDS = 60.0
 """Of processor time for 49 frames."""
 COLUMNS = ("clip", "error ℓ", "penetration", "float", "skating", "slide ℓ/frame", "jerk", "impulse", "s", "misses")
@@ -98,7 +101,7 @@ def cases(only: tuple[str, ...] = (), known: Container[str] = ()) -> Iterator[Ca
         if wanted(name):
             rig = load_rig(ASSETS / file)
             yield name, rig, read_clip(rig, clip).motion, True
-    for plan, gait in SPOILT:
+    for plan, gait in SPOILT_GAITS:
         for how in ("lifted", "sunk", "sliding"):
             if wanted(f"{plan} {gait} {how}"):
                 rig = creature(plan, 0)
@@ -182,7 +185,7 @@ def table(study: Study) -> None:
             study.strips.mkdir(parents=True, exist_ok=True)
             write_picture(study.strips / f"{name.replace(' ', '-')}.png", sheet(rig, result))
     print("\n".join((f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|", *map(str, rows.values()))))
-    print(f"{sum(not row.misses for row in rows.values())} of {len(rows)} clips reach all tolerances: {AIMS}. Code {code}.")
+    print(f"{sum(not row.misses for row in rows.values())} of {len(rows)} clips reach all tolerances: {TOLERANCES_TEXT}. Code {code}.")
 
 
 def ablation(study: Study, path: Path) -> None:

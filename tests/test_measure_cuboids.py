@@ -1,4 +1,4 @@
-"""Cuboids hold the flesh of their bones, and move with them."""
+"""Cuboids hold the vertices of their bones, and move with them."""
 
 import numpy as np
 import torch

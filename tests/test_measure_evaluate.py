@@ -19,9 +19,9 @@ def test_the_sample_stride_is_what_it_says() -> None:
     rig = box_rig(2)
     seen = trace(rig, stride(rig, QUADRUPED_PHASES["walk"], duty=0.6, amplitude=0.25, fps=40))
     low = seen.feet[..., 1] < 1e-9
-    planted = low[1:] & low[:-1]
+    locked = low[1:] & low[:-1]
     moved = np.linalg.norm(np.diff(seen.feet[..., [0, 2]], axis=0), axis=-1)
-    assert moved[planted].max() < 1e-9
+    assert moved[locked].max() < 1e-9
     np.testing.assert_allclose(low[:-1].mean(0), 0.6, atol=0.03)
 
 

@@ -109,10 +109,10 @@ def test_bars_can_be_read_back(pattern):
 
 def test_page_stands_on_the_stage(dog, page):
     """The view puts the file's metres and axes back on the stage: forward is +x, one leg length is 1."""
-    told = json.loads(re.search(r'id="scene">([^<]*)<', page.read_text(encoding="utf-8"))[1])
-    matrix = np.array(told["stage_from_glb"]).reshape(4, 4)
+    scene = json.loads(re.search(r'id="scene">([^<]*)<', page.read_text(encoding="utf-8"))[1])
+    matrix = np.array(scene["stage_from_glb"]).reshape(4, 4)
     assert np.allclose(matrix @ [0, 0, dog[0].leg_metres, 1], [1, 0, 0, 1])
-    assert told["clip"] == "akd"
+    assert scene["clip"] == "akd"
 
 
 def test_lines_break_where_nothing_is_known():

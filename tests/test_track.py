@@ -75,7 +75,7 @@ def test_following_is_one_simulation(dog):
 
 
 def test_a_loop_is_followed_into_its_next_round():
-    """Joints and stances go on as they began, one round of travel further, and no angle jumps."""
+    """Joints and stances go on as they began, one cycle of travel further, and no angle jumps."""
     rig = creature("dog", 0)
     target = prepare(rig, gait_motion(rig, "walk"))
     longer, last = extended_loop(rig, target, 5), target.motion.frame_count - 1

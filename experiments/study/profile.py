@@ -17,7 +17,7 @@ from akd.distill.task import Task
 def profile(task: Task, iterations: int = 3) -> dict[str, float]:
     """Seconds of processor time per iteration, by part: other programs do not matter.
 
-    Going back through the film and through the encoder are told apart by a pass of their own. The first iteration is not
+    Going back through the film and through the encoder are timed in a separate pass. The first iteration is not
     counted: it compiles and reads sentences.
     """
     run = Distillation(task)

@@ -31,7 +31,7 @@ def track(
 ) -> None:
     """Put a motion on the ground by physics: simulate the character so that it follows the clip on its own feet.
 
-    The clip is mended first (put on the ground, given the travel its feet imply, standing feet held in place), then
+    The clip is prepared first (put on the ground, given the travel its feet imply, standing feet held in place), then
     controls are found with which a body of rigid bones under gravity does the same. Writes a folder: animated.glb (your
     file plus the simulated clip), side-by-side.mp4 and sheet.png (target and simulation), metrics.json, motion.npz,
     controls.npz (controls and torques), body.xml (the body for MuJoCo, the target as keyframes).

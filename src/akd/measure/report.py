@@ -78,7 +78,7 @@ def report_page(
 
 
 def foot_contact(traced: Trace, evaluation: Evaluation) -> Bool[np.ndarray, "frame foot"]:
-    """Which feet are on the ground, as it was judged: from each foot's own ground where the file's clip has one."""
+    """Which feet are on the ground, each measured from its own ground where the file's clip has one."""
     return in_contact(traced.feet - np.array(evaluation.ground_heights or 0.0)[..., None] * np.array([0.0, 1.0, 0.0]))
 
 

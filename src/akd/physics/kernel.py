@@ -1,7 +1,7 @@
 """The simulation as one Warp kernel: a launch runs many steps of whole articulations, on CPU and CUDA from one source.
 
 The equations and their names are those of ``reference``, its readable implementation. What differs is for Warp's adjoint:
-- Everything a step computes goes into arrays indexed by step and link, and every cell is written once. A parent collects
+- Everything a step computes goes into arrays indexed by step and link, and every element is written once. A parent collects
   its children by a running sum over siblings (``first_child``, ``next_sibling``) instead of accumulating in place; where
   there is none, these point at one more column of the arrays, which stays zero.
 - What a loop sums up is not known to the adjoint of the lines after it, and a variable that is changed in place (``+=``)
