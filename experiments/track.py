@@ -185,7 +185,8 @@ def table(study: Study) -> None:
             study.strips.mkdir(parents=True, exist_ok=True)
             write_picture(study.strips / f"{name.replace(' ', '-')}.png", sheet(rig, result))
     print("\n".join((f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|", *map(str, rows.values()))))
-    print(f"{sum(not row.misses for row in rows.values())} of {len(rows)} clips reach all tolerances: {TOLERANCES_TEXT}. Code {code}.")
+    met = sum(not row.misses for row in rows.values())
+    print(f"{met} of {len(rows)} clips meet all tolerances: {TOLERANCES_TEXT}. Code {code}.")
 
 
 def ablation(study: Study, path: Path) -> None:
