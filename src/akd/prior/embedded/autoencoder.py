@@ -59,16 +59,19 @@ class Autoencoder(nn.Module):
         cache = Cache()
         return torch.cat([self.decoder(part, cache) for part in _chunks(latents, CELL_CHUNK)], 2)
 
-    def without_silent_branches(self) -> "Autoencoder":
-        """The same function with less work, changed in place.
+    def without_zeros(self) -> "Autoencoder":
+        """The same function with less work, changed in place: zeros in the encoder's weights are not multiplied.
 
-        A residual branch whose last convolution is zero adds nothing. The encoder of the embedded prior is a linear code written
-        into CogVideoX's layers, and all of its residual branches but one are so.
+        The encoder of the embedded prior is a code in closed form, written into CogVideoX's layers. All of its residual branches
+        but one end in a convolution of zeros, so they add nothing; and three of its convolutions look at no neighbouring pixels.
         """
         for block in (*self.encoder.down_blocks, self.encoder.mid_block):
             for place, resnet in enumerate(block.resnets):
                 if isinstance(resnet, _Resnet) and not any(weights.any() for weights in resnet.conv2.parameters()):
                     block.resnets[place] = _Shortcut(resnet)
+        for part in self.encoder.modules():
+            if isinstance(part, _CausalConv):
+                part.drop_empty_sides()
         return self
 
 
@@ -193,6 +196,18 @@ class _CausalConv(nn.Module):
         x = torch.cat([x[:, :, :1]] * past + [x] if earlier is None else [earlier, x], 2)
         cache[self] = x[:, :, -past:]
         return self.conv(x)
+
+    @torch.no_grad()
+    def drop_empty_sides(self) -> None:
+        """Make the kernel one pixel wide if all of its weights but those of the middle pixel are zero."""
+        weight, bias = self.conv.weight, self.conv.bias
+        side = self.conv.kernel_size[1] // 2
+        middle = weight[..., side : side + 1, side : side + 1]
+        if side and weight.count_nonzero() == middle.count_nonzero():
+            narrow = nn.Conv3d(self.conv.in_channels, self.conv.out_channels, (weight.shape[2], 1, 1))
+            narrow.weight = nn.Parameter(middle.contiguous(), requires_grad=weight.requires_grad)
+            narrow.bias = bias
+            self.conv = narrow
 
 
 class _Downsample(nn.Module):

@@ -83,7 +83,7 @@ class EmbeddedCogVideoX(Family):
         for part, module in (("transformer", network), ("vae", vae), ("text_encoder", words)):
             _load_weights(module, folder / part)
             module.requires_grad_(False).eval().to(device, dtype)
-        return cls(config, network, vae.without_silent_branches(), words)
+        return cls(config, network, vae.without_zeros(), words)
 
     @property
     def network(self) -> Transformer:
