@@ -10,7 +10,8 @@ import pytest
 import trimesh
 
 from akd.assets import load_rig
-from akd.cli import COMMANDS, main
+from akd.cli import main
+from akd.cli.commands import COMMANDS
 from akd.creatures.build import creature
 
 AKD = Path(sys.executable).parent / "akd"

@@ -19,7 +19,7 @@ from akd.character.clips import bone_matrices, read_clip
 from akd.errors import AkdError
 from akd.files.labels_json import read_labels
 from akd.files.reading import file_bytes
-from akd.files.writing import write_file
+from akd.files.writing import check_output, write_file
 from akd.motion import Motion, resample
 from akd.rig import FileRig, Rig
 from akd.skeleton import Pose
@@ -31,6 +31,7 @@ READERS = {
     ".ply": "splat_surface:read_ply",
 }  # fmt: skip
 """Which function of ``akd.files`` reads files with a suffix; imported when it is needed."""
+MAX_SEED = 2**32 - 1
 OTHER_SPLATS = {".spz", ".sog", ".splat", ".ksplat"}
 """Formats of splats whose reader says how to convert them."""
 
@@ -86,6 +87,12 @@ def check_fps(fps: float) -> None:
         raise AkdError(f"Clips have between 0.1 and 1000 frames per second, not {fps:g}: choose another --fps.")
 
 
+def check_seed(seed: int) -> None:
+    """Refuse a seed that not every random number generator takes."""
+    if not 0 <= seed <= MAX_SEED:
+        raise AkdError(f"Seeds are whole numbers from 0 to {MAX_SEED}, not {seed}: choose another --seed.")
+
+
 def axis_vector(axis: str) -> np.ndarray:
     """The unit vector of an axis written as +x, -z, …"""
     sign, letter = ("+", axis) if len(axis) == 1 else (axis[:1], axis[1:])
@@ -106,6 +113,15 @@ def load_clips(source: str, *, forward: str | None = None, height: float | None 
     if clip and not meant:
         raise AkdError(f"There is no clip {clip!r} in {file}; its clips are: {', '.join(known)}.")
     return rig, meant[:1] if clip else known
+
+
+def motion_files(source: str | Path) -> list[Path]:
+    """The files that ``load_motion`` reads."""
+    path = Path(source)
+    if path.is_dir() or path.suffix == ".npz":
+        folder = path if path.is_dir() else path.parent
+        return [folder / "rig.glb", folder / "motion.npz" if path.is_dir() else path]
+    return [Path(str(source).partition("#")[0])]
 
 
 class LoadedMotion(NamedTuple):
@@ -147,19 +163,6 @@ def in_place(motion: Motion) -> Motion:
     along = torch.linspace(0, 1, motion.frame_count, dtype=position.dtype)[:, None]
     travel = (position[-1] - position[0]) * torch.tensor((1.0, 0.0, 1.0), dtype=position.dtype)
     return replace(motion, pose=Pose(position - along * travel, motion.pose.root_rotation, motion.pose.angles))
-
-
-def check_output(path: Path, *, force: bool, source: Path | None = None) -> None:
-    """Make sure, before long work, that a file can be written here and that nothing is lost by it.
-
-    ``source`` is the user's own file: it is never overwritten, not even by force.
-    """
-    if source is not None and path.exists() and path.resolve() == source.resolve():
-        raise AkdError(f"{path} is the character's own file and is never overwritten: choose another name.")
-    if path.is_dir():
-        raise AkdError(f"{path} is a folder: name a file.")
-    if path.exists() and not force:
-        raise AkdError(f"{path} exists already: choose another name, or add --force to overwrite it.")
 
 
 def moves_own_file(rig: Rig) -> bool:

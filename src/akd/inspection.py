@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from akd.assets import axis_vector, check_output, read_file, rig_from
+from akd.assets import axis_vector, check_height, check_output, read_file, rig_from
 from akd.character.build import build_rig, named_labels
 from akd.errors import AkdError
 from akd.files.labels_json import label_path, write_labels
@@ -66,6 +66,7 @@ class FileFacts:
 
 def inspect_file(path: Path, *, forward: str | None = None, height: float | None = None) -> FileFacts:
     """Read a file and return all facts about it."""
+    check_height(height)
     file = read_file(path)
     if not file.names:
         return _facts(path, file, None, (*file.notes, "There is no skeleton: this is a static mesh."))

@@ -7,6 +7,7 @@ import tyro
 
 from akd.cli.console import PLAIN, AsJson, Facing, File, Height, console, print_json, watched
 from akd.errors import AkdError
+from akd.files.writing import check_output, refuse_inputs, safe_name
 
 if TYPE_CHECKING:
     from akd.character.clips import ReadClip
@@ -110,8 +111,9 @@ def convert(
         travel: Keep the movement over the ground; --no-travel plays in place.
         force: Overwrite the output if it exists.
     """
-    from akd.assets import load_clips, save_animation
+    from akd.assets import load_clips, motion_files, save_animation
 
+    check_output(out, force=force, source=motion_files(clip)[0], endings=(".glb", ".bvh"))
     rig, names = load_clips(clip, forward=forward, height=height)
     if len(names) != 1:
         raise AkdError(f"{clip} has several clips; name one, as in {clip}#{names[0]}.")
@@ -161,7 +163,7 @@ def creature(
     shown = showing.make_creature(prompt, gait=gait, seed=seed, cycles=cycles)
     for message in shown.messages:
         screen.print(f"· {message}")
-    target = out or Path(f"{shown.rig.name.replace(' ', '-')}-{shown.gait}.glb")
+    target = out or Path(f"{safe_name(shown.rig.name).replace(' ', '-')}-{shown.gait}.glb")
     for path in showing.write_creature(shown, target, sheet=sheet, preview=preview, force=force, watch=_drawing):
         screen.print(f"Wrote {path}")
 
@@ -185,22 +187,23 @@ def rig(
         sheet: Also write a PNG of mesh, bones and weights.
         force: Overwrite outputs that exist.
     """
-    from akd.assets import check_output
     from akd.files.gltf.write_rig import write_rig
+    from akd.files.video import PICTURE_ENDINGS, write_image
     from akd.render.sheets import rig_sheet
     from akd.rigging.rig_file import rig_file
     from akd.rigging.weights import PAPER
 
-    target = out or Path(f"{file.stem}-rigged.glb")
-    for path in (target, *([sheet] if sheet else [])):
-        check_output(path, force=force, source=file)
+    target = out or Path(f"{safe_name(file.stem)}-rigged.glb")
+    for path, endings in ((target, (".glb",)), *([(sheet, PICTURE_ENDINGS)] if sheet else [])):
+        check_output(path, force=force, source=file, endings=endings)
+        refuse_inputs([path], [skeleton] if skeleton else [])
     made = rig_file(
         file, skeleton=skeleton, template=template, reweight=reweight, forward=forward, height=height,
         settings=PAPER if heat == "paper" else None,
     )  # fmt: skip
     write_rig(made, {}, target)
     if sheet:
-        rig_sheet(made).save(sheet)
+        write_image(sheet, rig_sheet(made))
     screen = console()
     for note in made.notes:
         screen.print(f"· {note}")
@@ -224,20 +227,23 @@ def splat(
         seed: For the random views of paper mode.
         force: Overwrite the output if it exists.
     """
-    from akd.assets import check_output, read_file
+    from akd.assets import check_seed, read_file
     from akd.files.splat_ply import write_splats
     from akd.reconstruct.skinned import mesh_splats
 
-    target = out or Path(f"{file.stem}-splats.ply")
-    check_output(target, force=force, source=file)
+    target = out or Path(f"{safe_name(file.stem)}-splats.ply")
+    check_output(target, force=force, source=file, endings=(".ply",))
+    check_seed(seed)
     splats = mesh_splats(read_file(file).mesh, mode=mode, count=count, seed=seed)
     write_splats(target, splats)
     console().print(f"Wrote {target}: {splats.splat_count} splats.")
 
 
 def _read_clip(rig: "Rig", name: str, fps: float) -> "ReadClip":
+    from akd.assets import check_fps
     from akd.character.clips import read_clip
 
+    check_fps(fps)
     return read_clip(rig, name, fps)
 
 

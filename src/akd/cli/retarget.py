@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from akd.cli.console import AsJson, File, Height, console, print_json
+from akd.files.writing import check_output, refuse_inputs, safe_name
 
 if TYPE_CHECKING:
     from akd.retarget.measures import RetargetMeasures
@@ -58,16 +59,19 @@ def retarget(
     """
     from dataclasses import asdict
 
-    from akd.assets import load_rig, save_animation
+    from akd.assets import check_fps, load_rig, motion_files, save_animation
     from akd.retarget.measures import measure_retarget
     from akd.retarget.retarget import retarget as carry_over
     from akd.retarget.source import load_clip
 
+    check_fps(fps)
     source = load_clip(clip, fps=fps, forward=clip_forward)
+    path = out or Path(f"{safe_name(f'{character.stem}-{source.name}')}.glb")
+    check_output(path, force=force, source=character, endings=(".glb", ".bvh"))
+    refuse_inputs([path], motion_files(clip))
     rig = load_rig(character, forward=forward, height=height)
     result = carry_over(source.motion, source.rig, rig, travel=travel)
     numbers = measure_retarget(result, source.rig, rig)
-    path = out or Path(f"{character.stem}-{source.name}.glb")
     save_animation(rig, result.motion, path, name=name or source.name, fps=fps, force=force)
     notes = (*source.notes, *result.notes)
     if as_json:

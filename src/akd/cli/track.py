@@ -8,10 +8,14 @@ import tyro
 
 from akd.cli.console import AsJson, Facing, Height, console, print_json, watched
 from akd.errors import AkdError
+from akd.files.writing import check_output_folder, locked_folder, refuse_inputs, safe_name
 
 if TYPE_CHECKING:
     from akd.physics.track import TrackResult
     from akd.physics.track_settings import TrackSettings
+
+MAX_SUBSTEPS = 1000
+"""Steps of the simulation in a frame; more would take days."""
 
 
 def track(
@@ -51,16 +55,19 @@ def track(
         film: Also make the pictures; --no-film is quicker.
         force: Write into a folder that exists.
     """
-    from akd.assets import load_motion
+    from akd.assets import load_motion, motion_files
     from akd.physics.track import track as simulate
+    from akd.pipeline.run_folder import TRACKED
     from akd.pipeline.track import comparison, numbers, write_result
 
+    settings = _settings(recipe, upright, substeps)
     rig, motion, name, from_file = load_motion(clip, fps=fps, forward=forward, height=height)
-    folder = out or Path("runs") / f"{name}-tracked"
-    if folder.exists() and not force:
-        raise AkdError(f"{folder} exists already: choose another name with --out, or add --force to write into it.")
-    result = simulate(rig, motion, _settings(recipe, upright, substeps), from_file=from_file, progress=_tracking(as_json))
-    paths = write_result(rig, result, folder, name="tracked", film=film, force=force, progress=_filming(as_json))
+    folder = out or Path("runs") / f"{safe_name(name)}-tracked"
+    check_output_folder(folder, force=force)
+    refuse_inputs([folder / output for output in TRACKED], motion_files(clip))
+    with locked_folder(folder):
+        result = simulate(rig, motion, settings, from_file=from_file, progress=_tracking(as_json))
+        paths = write_result(rig, result, folder, name="tracked", film=film, force=True, progress=_filming(as_json))
     if as_json:
         print_json(numbers(result))
         return
@@ -78,6 +85,8 @@ def _settings(recipe: str, upright: str, substeps: int | None) -> "TrackSettings
     from akd.physics.track import ASSIST_STIFFNESS
     from akd.physics.track_settings import RECIPES
 
+    if substeps is not None and not 1 <= substeps <= MAX_SUBSTEPS:
+        raise AkdError(f"A frame takes between 1 and {MAX_SUBSTEPS} steps of the simulation, not {substeps}: choose --substeps.")
     settings = RECIPES[recipe]
     physics = settings.physics if substeps is None else replace(settings.physics, substeps=substeps)
     if upright != "auto":

@@ -16,6 +16,14 @@ RENAMED = {
     "strides_per_film": "cycles_per_film", "t_settled": "t_annealed",
 }  # fmt: skip
 """Entries of runs that version 0.1 began, and what they are called now."""
+LIMITS: dict[str, tuple[float, float]] = {
+    "iterations": (1, 1_000_000), "draws": (1, 1000), "denoising_steps": (1, 1000), "fit_steps": (1, 1000),
+    "guidance": (-1000, 1000), "learning_rate": (0, 100), "t_start": (0, 1), "t_end": (0, 1), "t_annealed": (0, 1),
+    "phase_offsets": (-1, 1), "decide_at": (0, 1), "phases_at": (0, 1), "smooth": (0, 1e12), "ground": (0, 1e12),
+    "contact": (0, 1e12), "contact_from": (0, 1), "coefficient_penalty": (0, 1e12), "plausible": (0, 1e12),
+    "cycles_per_film": (0.01, 100), "speed": (-10, 10),
+}  # fmt: skip
+"""Beyond these a number is a mistake: memory, time or the step size would run away."""
 RENAMED_ESTIMATORS = {"lively": "vp_sds"}
 
 
@@ -69,8 +77,12 @@ class Recipe:
     """Forward speed at the start, the same for every prompt [√(g ℓ)]; a walk cannot be faster than 1."""
 
     def __post_init__(self) -> None:
-        if self.iterations < 1 or self.draws < 1:
-            raise AkdError(f"A recipe needs iterations and draws of noise, not {self.iterations} and {self.draws}.")
+        for name, (low, high) in LIMITS.items():
+            value = getattr(self, name)
+            if not all(low <= part <= high for part in (value if isinstance(value, tuple) else (value,))):
+                raise AkdError(f"The recipe's {name.replace('_', ' ')} lies between {low:g} and {high:g}, not at {value}.")
+        if not self.phase_offsets:
+            raise AkdError("The recipe's phase offsets are missing: it needs one for each candidate.")
         if self.estimator not in ESTIMATORS:
             raise AkdError(f"There is no estimator {self.estimator!r}; choose one of {', '.join(ESTIMATORS)}.")
 

@@ -30,6 +30,8 @@ Video = Float[Tensor, "frame height width 3"]
 LARGEST = 4 * 2**30  # bytes of pixels that are read at once: 43 s of 1080p at 4 fps, or twelve minutes of 256 × 256 at 8
 # Containers that hold their own pictures. Playlists and lists of files would let a video name any other file, or a host.
 CONTAINERS = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,gif,apng,mpegts,mpeg,mpegvideo,h264,hevc,flv,asf,ogg,ivf,webp_pipe,webp"
+PICTURE_ENDINGS = (".png", ".jpg", ".jpeg", ".webp")
+VIDEO_ENDINGS = (".mp4", ".gif")
 PIPE = b"P6"  # frames come as binary PPM, which says how large each is
 
 
@@ -173,13 +175,18 @@ def _last_line(said: str, path: Path) -> str:
 
 def write_picture(path: Path | str, picture: Float[Tensor, "height width 3"]) -> Path:
     """Write one picture; PNG keeps it exactly."""
+    write_image(path, Image.fromarray(to_bytes(picture)))
+    return Path(path)
+
+
+def write_image(path: Path | str, image: Image.Image) -> None:
+    """Write a picture in the format its ending names, whole or not at all."""
     path, content = Path(path), io.BytesIO()
     kind = Image.registered_extensions().get(path.suffix.lower())
     if kind not in Image.SAVE:
         raise AkdError(f"Pictures are written as .png, .jpg or .webp, not {path.suffix!r}: rename {path.name!r}.")
-    Image.fromarray(to_bytes(picture)).save(content, kind)
+    image.save(content, kind)
     write_file(path, content.getvalue())
-    return path
 
 
 def contact_sheet(

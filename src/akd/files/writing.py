@@ -1,13 +1,22 @@
-"""How files come to be: written beside their final name and renamed when whole, so that no name ever holds half a file."""
+"""How files come to be: named, checked before long work, written beside their final name and renamed when whole.
+
+No name ever holds half a file, no input is ever overwritten, and whatever the disk refuses is one sentence.
+"""
 
 import errno
 import os
+import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from akd.errors import AkdError
+
+try:
+    import fcntl
+except ImportError:  # Windows: two processes in one folder are not noticed there
+    fcntl = None  # type: ignore[assignment]
 
 STEM_LENGTH = 40  # characters of the final name that the temporary one repeats: names may not be longer than 255 bytes
 WHY_UNWRITABLE = {
@@ -17,11 +26,91 @@ WHY_UNWRITABLE = {
     errno.EROFS: "the disk is read-only; choose another place",
     errno.EACCES: "permission is denied; choose another place",
     errno.EPERM: "permission is denied; choose another place",
+    errno.ENOENT: "there is no such place; check the path",
     errno.ENOTDIR: "a part of its path is a file and not a folder; choose another place",
     errno.EEXIST: "a part of its path is a file and not a folder; choose another place",
     errno.EISDIR: "it is a folder; choose another name",
     errno.ENAMETOOLONG: "the name is too long; choose a shorter one",
+    errno.ELOOP: "it is a link that leads to itself; choose another name",
 }
+NAME_LENGTH = 80
+"""Characters of a name that comes from a file: with an ending of ours it stays below the 255 bytes of most disks."""
+UNFIT_FOR_NAMES = re.compile(r'[\x00-\x1f\x7f-\x9f\ud800-\udfff\u200e\u200f\u2028-\u202e\u2066-\u2069/\\:*?"<>|]+')
+"""Separators of folders, what Windows forbids, and what steers terminals."""
+RESERVED_NAMES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+"""Devices of Windows, with any ending."""
+LEFTOVER = re.compile(r".*\.[0-9a-f]{8}\.part(\.[^.]*)?")
+"""What a process that was killed while it wrote leaves behind (see ``written_beside``)."""
+
+
+def safe_name(text: str) -> str:
+    """A name from a file or a sentence as one part of a path: it never leads to another folder, and every disk takes it."""
+    name = UNFIT_FOR_NAMES.sub("-", text).strip(". -")[:NAME_LENGTH].strip(". -")
+    return "unnamed" if not name else f"_{name}" if RESERVED_NAMES.fullmatch(name) else name
+
+
+def check_output(path: Path, *, force: bool, source: Path | None = None, endings: tuple[str, ...] = ()) -> None:
+    """Make sure, before long work, that a file can be written here and that nothing is lost by it.
+
+    ``source`` is the user's own file: it is never overwritten, not even by force, and under no other name. ``endings`` are
+    those of the formats in which this can be written.
+    """
+    if endings and path.suffix.lower() not in endings:
+        raise AkdError(f"{path} cannot be written: choose a name that ends in {' or '.join(endings)}.")
+    with write_errors(path):
+        refuse_inputs([path], [] if source is None else [source])
+        if path.is_dir():
+            raise AkdError(f"{path} is a folder: name a file.")
+        if path.exists() and not force:
+            raise AkdError(f"{path} exists already: choose another name, or add --force to overwrite it.")
+        _check_replaceable(path, path.resolve())
+        check_place(path.parent)
+
+
+def check_output_folder(folder: Path, *, force: bool, cure: str = "") -> None:
+    """Make sure, before long work, that files can be written into a folder; one that holds something needs ``force``."""
+    with write_errors(folder):
+        if folder.exists() and not folder.is_dir():
+            raise AkdError(f"{folder} is a file: choose a folder as --out.")
+        if folder.is_dir() and any(folder.iterdir()) and not force:
+            raise AkdError(f"{folder} exists already: {cure}choose another --out, or overwrite it with --force.")
+        check_place(folder)
+
+
+def check_place(folder: Path) -> None:
+    """Raise the ``OSError`` of making and using a folder, without making it."""
+    nearest = next((place for place in (folder, *folder.absolute().parents) if place.exists()), None)
+    if nearest is None:
+        raise FileNotFoundError(errno.ENOENT, "")
+    if not nearest.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, "")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, "")
+
+
+def refuse_inputs(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
+    """Inputs are never cleared away or overwritten, whatever name or link leads to them."""
+    known = list(inputs)
+    for path in outputs:
+        if any(is_same_file(path, source) for source in known):
+            raise AkdError(f"{path} is an input and is never overwritten: choose another --out.")
+
+
+def is_same_file(path: Path, other: Path) -> bool:
+    """Do two paths lead to the same file, by name, symbolic link or hard link?"""
+    try:
+        return path.samefile(other)
+    except (OSError, ValueError):  # one of them is not there
+        return False
+
+
+@contextmanager
+def write_errors(path: str | Path) -> Iterator[None]:
+    """Whatever the system says against writing here, as one sentence about ``path``; for blocks that do nothing else."""
+    try:
+        yield
+    except (OSError, RuntimeError, ValueError) as error:  # also a ring of links, or a null character in the name
+        raise unwritable(Path(path), error) from error
 
 
 @contextmanager
@@ -56,7 +145,46 @@ def written_beside(path: str | Path) -> Iterator[Path]:
 def write_file(path: str | Path, content: bytes | str) -> None:
     """A whole file at once; text as UTF-8, with the line ends it has."""
     with written_beside(path) as part:
-        part.write_bytes(content.encode() if isinstance(content, str) else content)
+        part.write_bytes(content.encode(errors="replace") if isinstance(content, str) else content)
+
+
+@contextmanager
+def locked_folder(folder: Path) -> Iterator[None]:
+    """Make a folder, and let no other process of ours work in it meanwhile. The lock goes with the process, however that ends.
+
+    If nothing was put into a folder that was made for it, it goes as well.
+    """
+    with write_errors(folder):
+        is_new = not folder.is_dir()
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder, os.O_RDONLY) if fcntl is not None else None
+    try:
+        if handle is not None:
+            _lock(handle, folder)
+        yield
+    finally:
+        if is_new:
+            with suppress(OSError):
+                folder.rmdir()  # which only works if it is empty
+        if handle is not None:
+            os.close(handle)
+
+
+def _lock(handle: int, folder: Path) -> None:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise AkdError(f"Another akd is at work in {folder}: wait for it, stop it, or choose another --out.") from error
+    except OSError:  # some network disks have no locks
+        return
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what killed processes left half-written in a folder in which nobody else is at work."""
+    with write_errors(folder):
+        for path in folder.iterdir() if folder.is_dir() else ():
+            if LEFTOVER.fullmatch(path.name) and not path.is_dir():
+                path.unlink(missing_ok=True)
 
 
 def unwritable(path: Path, error: Exception) -> AkdError:

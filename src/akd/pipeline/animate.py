@@ -17,6 +17,7 @@ from akd.distill.loop import Distillation
 from akd.distill.recipe import RECIPES, Recipe
 from akd.distill.task import Task
 from akd.errors import AkdError
+from akd.files.video import write_image
 from akd.measure.evaluation import evaluate
 from akd.motion import Motion
 from akd.pipeline.checkpoint import load_checkpoint, save_checkpoint
@@ -131,7 +132,7 @@ def optimise(run: Distillation, folder: RunFolder, progress: Progress) -> Motion
             motion = finish(task, run.trajectory)
             measured = evaluate(task.rig, motion, from_file=False)
             if run.iteration % STRIP_EVERY == 0:
-                strip_picture(task.rig, motion).save(folder["strip.png"])
+                write_image(folder["strip.png"], strip_picture(task.rig, motion))
         folder.append_log(numbers | ({} if measured is None else {"measured": measured.as_dict()}))
         save_checkpoint(run, folder["checkpoint.safetensors"])
         progress.iteration(numbers, measured)

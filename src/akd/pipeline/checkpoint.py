@@ -8,11 +8,11 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 
 from akd.distill.loop import Distillation
 from akd.errors import AkdError
-from akd.files.writing import written_beside
+from akd.files.writing import write_file
 
 RENAMED = {
     "dance.lag": "trajectory.phase_offset", "dance.legs": "trajectory.leg_gain", "dance.leaning": "trajectory.run_log_odds",
@@ -27,8 +27,7 @@ def save_checkpoint(run: Distillation, path: Path) -> None:
     tensors = {"iteration": torch.tensor(run.iteration)}
     for number, candidate in enumerate(run.candidates):
         tensors |= {f"{number}.{name}": tensor.contiguous() for name, tensor in candidate.tensors().items()}
-    with written_beside(path) as part:
-        save_file(tensors, part, metadata={"sha256": checksum(tensors)})
+    write_file(path, save(tensors, metadata={"sha256": checksum(tensors)}))
 
 
 def load_checkpoint(run: Distillation, path: Path) -> None:
@@ -36,36 +35,45 @@ def load_checkpoint(run: Distillation, path: Path) -> None:
     tensors = _read(path)
     saved = [_part(tensors, number) for number in range(len(run.candidates))]
     run.candidates = [candidate for candidate, state in zip(run.candidates, saved, strict=True) if state]
-    for candidate, state in zip(run.candidates, saved, strict=False):
+    if not run.candidates:
+        raise AkdError(f"{path} was written by another version of akd: begin the run anew with --force.")
+    for candidate, state in zip(run.candidates, filter(None, saved), strict=True):
         shapes = {f"trajectory.{name}": part.shape for name, part in candidate.trajectory.state_dict().items()}
         if {name: part.shape for name, part in state.items() if name.startswith("trajectory.")} != shapes:
             raise AkdError(f"{path} belongs to another character or recipe: begin the run anew with --force.")
-        candidate.load(state)
-    if not run.candidates:
-        raise AkdError(f"{path} was written by another version of akd: begin the run anew with --force.")
+        try:
+            candidate.load(state)
+        except (KeyError, RuntimeError, ValueError) as error:
+            raise _damaged(path) from error
     run.iteration = int(tensors["iteration"])
+    if not 0 <= run.iteration <= run.task.recipe.iterations:
+        raise _damaged(path)
 
 
 def checksum(tensors: dict[str, torch.Tensor]) -> str:
-    """Of names and data: a flipped bit would otherwise change the motion in silence."""
+    """Of names, types, shapes and data: a flipped bit would otherwise change the motion in silence."""
     digest = hashlib.sha256()
     for name in sorted(tensors):
-        digest.update(name.encode())
+        digest.update(f"{name} {tensors[name].dtype} {tuple(tensors[name].shape)}\n".encode())
         digest.update(tensors[name].detach().contiguous().numpy().tobytes())
     return digest.hexdigest()
 
 
 def _read(path: Path) -> dict[str, torch.Tensor]:
-    damaged = AkdError(f"{path} is damaged: begin the run anew with --force, or remove that file to begin its iterations again.")
     try:
         with safe_open(path, "pt") as stored:
             expected = (stored.metadata() or {}).get("sha256")
             tensors = {name: stored.get_tensor(name) for name in list(stored.keys())}
-    except (SafetensorError, OSError, ValueError, RuntimeError) as error:
-        raise damaged from error
-    if (expected is not None and checksum(tensors) != expected) or "iteration" not in tensors:
-        raise damaged
+        whole = expected is None or checksum(tensors) == expected  # version 0.1 wrote none
+    except (SafetensorError, OSError, ValueError, RuntimeError, TypeError) as error:
+        raise _damaged(path) from error
+    if not whole or "iteration" not in tensors or tensors["iteration"].numel() != 1:
+        raise _damaged(path)
     return tensors
+
+
+def _damaged(path: Path) -> AkdError:
+    return AkdError(f"{path} is damaged: begin the run anew with --force, or remove that file to begin its iterations again.")
 
 
 def _part(tensors: dict[str, torch.Tensor], number: int) -> dict[str, torch.Tensor]:

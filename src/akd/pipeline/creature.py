@@ -7,18 +7,22 @@ from typing import Any
 
 import torch
 
-from akd.assets import check_output, save_animation
+from akd.assets import check_seed, save_animation
 from akd.creatures.build import creature
 from akd.creatures.captions import action_from_prompt
 from akd.creatures.gaits import actions_for, gait_motion, gaits_for
 from akd.creatures.plans import PLANS
 from akd.creatures.words import character
-from akd.files.video import contact_sheet, write_picture, write_video
+from akd.errors import AkdError
+from akd.files.video import PICTURE_ENDINGS, VIDEO_ENDINGS, contact_sheet, write_picture, write_video
+from akd.files.writing import check_output
 from akd.motion import Motion, thinned
 from akd.render.preview import PreviewSettings, preview_frames
 from akd.rig import Rig
 
 SHEET_FRAMES = 12
+MAX_CYCLES = 1000
+"""Strides in a clip; a quarter of an hour of walking."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,12 +41,16 @@ def make_character(description: str, *, seed: int = 0) -> Rig:
 
         rig = akd.make_character("a tall giraffe")
     """
+    check_seed(seed)
     rig, message = character(description, seed)
     return replace(rig, notes=(*rig.notes, message)) if message else rig
 
 
 def make_creature(prompt: str, *, gait: str | None, seed: int, cycles: int) -> Shown:
     """The character a sentence describes, moving as asked: by the gait's name, else as the sentence says, else walking."""
+    check_seed(seed)
+    if not 1 <= cycles <= MAX_CYCLES:
+        raise AkdError(f"A clip holds between 1 and {MAX_CYCLES} strides, not {cycles}: choose another --cycles.")
     rig, message = character(prompt, seed)
     chosen = gait or action_from_prompt(prompt) or "walk"
     motion = gait_motion(rig, chosen, seed=seed, cycles=cycles)
@@ -58,8 +66,9 @@ def write_creature(
     ``watch`` is handed the frames of the video and their number, to show how far it is.
     """
     pictures = [path for path in (sheet, preview) if path is not None]
-    for path in pictures:
-        check_output(path, force=force)
+    for path, endings in ((out, (".glb", ".bvh")), (sheet, PICTURE_ENDINGS), (preview, VIDEO_ENDINGS)):
+        if path is not None:
+            check_output(path, force=force, endings=endings)
     save_animation(shown.rig, shown.motion, out, name=shown.gait, force=force)
     if sheet is not None:
         frames = preview_frames(shown.rig, thinned(shown.motion, SHEET_FRAMES), PreviewSettings(width=320, height=240))

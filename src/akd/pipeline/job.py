@@ -5,9 +5,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from akd.assets import fingerprint
+from akd.assets import check_height, check_seed, fingerprint
 from akd.creatures.words import character
 from akd.distill.prompts import expand, negative_prompts
 from akd.distill.recipe import Recipe
@@ -62,10 +62,11 @@ class Job:
             raise AkdError(f"The sentence has {len(self.prompt)} letters; say it in at most {MAX_PROMPT}.")
         if not 0 < self.seconds <= LONGEST_CLIP:
             raise AkdError(f"A clip takes up to {LONGEST_CLIP:g} seconds, not {self.seconds:g}: choose --seconds in between.")
-        if self.height is not None and not 0 < self.height < math.inf:
-            raise AkdError(f"A character is taller than 0 m, not {self.height:g}: choose another --height.")
-        if self.seed < 0 or self.individual < 0:
-            raise AkdError(f"Seeds are numbers from 0 on, not {min(self.seed, self.individual)}.")
+        if self.prompt.encode(errors="replace").decode() != self.prompt:
+            raise AkdError("The sentence has bytes in it that are no text: type it again.")
+        check_height(self.height)
+        check_seed(self.seed)
+        check_seed(self.individual)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -82,15 +83,13 @@ class Job:
         if not isinstance(values.get("prompt"), str) or not isinstance(recipe, Mapping):
             raise AkdError("It does not say what the character does.")
         plain = {name: value for name, value in values.items() if name != "recipe"}
-        for name, value in plain.items():
-            usual = getattr(cls, name, "")
-            fits = isinstance(value, (str, int, float)) or value is None if usual is None else _same_type(value, usual)
-            if not fits:
-                raise AkdError(f"Its entry {name!r} is {str(value)[:40]!r}.")
+        check_types(cls, plain)
         try:
-            return cls(**plain, recipe=Recipe.from_dict(dict(recipe)))
+            known_recipe = Recipe.from_dict(dict(recipe))
         except (TypeError, ValueError) as error:
             raise AkdError(f"Its recipe cannot be used ({error}).") from error
+        check_types(Recipe, vars(known_recipe))
+        return cls(**plain, recipe=known_recipe)
 
     @property
     def name(self) -> str:
@@ -99,11 +98,27 @@ class Job:
         return "-".join(kept)[:NAME_LENGTH].strip("-") or "run"
 
 
-def _same_type(value: object, usual: object) -> bool:
-    """Does an entry have the type of its default? Whole numbers are numbers; yes and no are not."""
-    if isinstance(usual, bool) or isinstance(value, bool):
-        return isinstance(value, bool) and isinstance(usual, bool)
-    return isinstance(value, (int, float)) if isinstance(usual, float) else isinstance(value, type(usual))
+def check_types(cls: type, values: Mapping[str, Any]) -> None:
+    """Refuse entries of a JSON object that do not have the types of a dataclass's fields."""
+    hints = get_type_hints(cls)
+    for name, value in values.items():
+        if not _fits(value, hints[name]):
+            raise AkdError(f"Its entry {name!r} is {str(value)[:40]!r}.")
+
+
+def _fits(value: object, hint: Any) -> bool:
+    """Does a JSON value have a type? Whole numbers are numbers; yes and no are not."""
+    parts = get_args(hint)
+    if get_origin(hint) is Literal:
+        return value in parts
+    if get_origin(hint) is tuple:
+        each = parts[:1] * len(value) if isinstance(value, tuple) and parts[-1] is Ellipsis else parts
+        return isinstance(value, tuple) and len(value) == len(each) and all(map(_fits, value, each))
+    if parts:
+        return any(_fits(value, part) for part in parts)
+    if hint is float:
+        return type(value) is int or (isinstance(value, float) and math.isfinite(value))
+    return type(value) is hint
 
 
 def read_character(job: Job) -> Rig:

@@ -16,8 +16,7 @@ from akd.errors import AkdError
 from akd.files.gltf.write_rig import write_rig
 from akd.files.motion_npz import write_motion
 from akd.files.splat_ply import write_splats
-from akd.files.video import contact_sheet, to_bytes, write_video
-from akd.files.writing import written_beside
+from akd.files.video import contact_sheet, to_bytes, write_image, write_video
 from akd.measure.evaluation import Evaluation, Verdict
 from akd.measure.report import write_report
 from akd.measure.wording import verdict_sentence
@@ -93,7 +92,7 @@ def write_results(folder: RunFolder, animation: Animation, progress: Progress) -
     write_splats(folder["splats.ply"], animation.task.skinned.splats)
     save_animation(rig, motion, folder["animated.glb"], name=job.name, fps=motion.fps, travel=not job.in_place, force=True)
     strip = strip_picture(rig, motion)
-    save_picture(strip, folder["strip.png"])
+    write_image(folder["strip.png"], strip)
     frames = progress.items(preview_frames(rig, motion, FILM), motion.frame_count, "filming")
     write_video(folder["preview.mp4"], frames, motion.fps)
     tracked = _write_tracked(folder.path / "tracked", rig, animation.tracked, progress)
@@ -110,12 +109,6 @@ def strip_picture(rig: Rig, motion: Motion) -> Image.Image:
     """A few moments of a motion, side by side."""
     frames = torch.stack(list(preview_frames(rig, thinned(motion, STRIP_FRAMES), STRIP)))
     return Image.fromarray(to_bytes(contact_sheet(frames, columns=len(frames))))
-
-
-def save_picture(picture: Image.Image, path: Path) -> None:
-    """Write a picture whole or not at all."""
-    with written_beside(path) as part:
-        picture.save(part)
 
 
 def curves(log: tuple[Mapping[str, Any], ...]) -> dict[str, list[float]]:

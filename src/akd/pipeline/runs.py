@@ -8,12 +8,22 @@ from PIL import Image
 from akd.assets import fingerprint
 from akd.errors import AkdError
 from akd.files.motion_npz import read_motion
+from akd.files.video import write_image
 from akd.measure.smoothness import diversity
 from akd.pipeline.animate import memory_in_one_sentence, run_job
 from akd.pipeline.job import Job, check_prior, read_character
 from akd.pipeline.progress import Progress
-from akd.pipeline.results import save_picture
-from akd.pipeline.run_folder import RunFolder, read_config, read_json, refuse_input, refuse_used, versions, write_json
+from akd.pipeline.run_folder import (
+    SEED_FOLDER,
+    RunFolder,
+    damaged,
+    read_config,
+    read_json,
+    refuse_input,
+    refuse_used,
+    versions,
+    write_json,
+)  # fmt: skip
 from akd.prior.load import load_prior
 from akd.prior.prior import VideoPrior
 from akd.rig import Rig
@@ -34,30 +44,39 @@ def begin_runs(
         raise AkdError(f"Between 1 and {MAX_RUNS} motions can be made at once, not {count}.")
     refuse_used(folder, force=force)
     refuse_input(folder, job.character)
+    if folder.is_dir():
+        with RunFolder(folder).locked():  # else another process would be noticed only when the prior is loaded
+            pass
     if job.character is not None:
         job = replace(job, fingerprint=fingerprint(Path(job.character)))
     prior, rig = _load(job, prior, progress)
     with RunFolder(folder).locked():
-        RunFolder(folder).clear()
-        runs = [(RunFolder(folder), job)]
-        if count > 1:
-            seeds = range(job.seed, job.seed + count)
-            runs = [(RunFolder(folder / f"seed-{seed}"), replace(job, seed=seed)) for seed in seeds]
-            write_json(folder / "config.json", {"runs": [run.path.name for run, _ in runs], "versions": versions()})
+        refuse_used(folder, force=force)  # again: another process may have come first
+        return _finish(folder, _begin(folder, job, count), prior, rig, progress)
+
+
+def _begin(folder: Path, job: Job, count: int) -> Runs:
+    """Write down what is asked for; the folder is a run, which can be gone on with, from the moment when all of that is there."""
+    if count == 1:
+        RunFolder(folder).begin(job)
+        return [(RunFolder(folder), job)]
+    seeds = range(job.seed, job.seed + count)
+    runs = [(RunFolder(folder / f"seed-{seed}"), replace(job, seed=seed)) for seed in seeds]
+    names = [run.path.name for run, _ in runs]
+    with RunFolder(folder).replaced_config({"runs": names, "versions": versions()}):
         for run, each in runs:
             run.begin(each)
-        return _finish(folder, runs, prior, rig, progress)
+    return runs
 
 
 def resume_runs(folder: Path, progress: Progress, *, prior: VideoPrior | None = None) -> list[RunFolder]:
     """Do what is left to do in a folder."""
     runs = [(run, run.job()) for run in runs_in(folder)]
-    left = [job for run, job in runs if not run.finished]
-    if not left:
+    if _is_complete(folder, runs):
         return [run for run, _ in runs]
-    _notice_other_versions(folder, progress)
     with RunFolder(folder).locked():
-        return _finish(folder, runs, *_load(left[0], prior, progress), progress)
+        _notice_other_versions(runs[0][0].path, progress)
+        return _finish(folder, runs, *_load(runs[0][1], prior, progress), progress)
 
 
 def runs_in(folder: Path) -> list[RunFolder]:
@@ -65,20 +84,32 @@ def runs_in(folder: Path) -> list[RunFolder]:
     names = read_config(folder).get("runs")
     if names is None:
         return [RunFolder(folder)]
-    if not isinstance(names, list) or not all(isinstance(name, str) and Path(name).name == name for name in names):
+    fits = isinstance(names, list) and all(isinstance(name, str) and SEED_FOLDER.fullmatch(name) for name in names)
+    if not fits or not names:
         raise AkdError(f"{folder / 'config.json'} cannot be used (its list of runs is damaged): begin the run anew with --force.")
     return [RunFolder(folder / name) for name in names]
 
 
+def _is_complete(folder: Path, runs: Runs) -> bool:
+    shared = len(runs) == 1 or ((folder / "strips.png").is_file() and difference(folder) is not None)
+    return shared and all(run.finished for run, _ in runs)
+
+
 def difference(folder: Path) -> float | None:
-    """Mean distance between joints of a folder's motions [ℓ]; None if it is one run."""
-    path = folder / "diversity.json"
-    return read_json(path)["mean_joint_distance"] if path.is_file() else None
+    """Mean distance between joints of a folder's motions [ℓ]; None if it is one run, or not known yet."""
+    try:
+        distance = read_json(folder / "diversity.json").get("mean_joint_distance")
+    except AkdError:
+        return None
+    return float(distance) if isinstance(distance, float | int) else None
 
 
 def strips_sheet(paths: list[Path]) -> Image.Image:
     """Strips of several runs, one below the other."""
-    strips = [Image.open(path) for path in paths]
+    strips = []
+    for path in paths:
+        with damaged(path):
+            strips.append(Image.open(path).convert("RGB"))
     height = sum(strip.height + STRIP_GAP for strip in strips) - STRIP_GAP
     sheet = Image.new("RGB", (max(strip.width for strip in strips), height), "white")
     top = 0
@@ -94,7 +125,7 @@ def _finish(folder: Path, runs: Runs, prior: VideoPrior, rig: Rig, progress: Pro
             run_job(run, job, rig, prior, progress)
     folders = [run for run, _ in runs]
     if len(folders) > 1:
-        save_picture(strips_sheet([run["strip.png"] for run in folders]), folder / "strips.png")
+        write_image(folder / "strips.png", strips_sheet([run["strip.png"] for run in folders]))
         motions = [read_motion(run["motion.npz"], rig.skeleton) for run in folders]
         write_json(folder / "diversity.json", {"mean_joint_distance": diversity(rig, motions)})
     return folders
@@ -113,7 +144,10 @@ def _load(job: Job, prior: VideoPrior | None, progress: Progress) -> tuple[Video
 
 def _notice_other_versions(folder: Path, progress: Progress) -> None:
     """Say if a run goes on with other versions or threads than it began with: its last digits may differ."""
-    begun, now = read_config(runs_in(folder)[0].path).get("versions"), versions()
-    others = [f"{name} {begun.get(name)} → {value}" for name, value in now.items() if begun.get(name) != value] if begun else []
+    begun, now = read_config(folder).get("versions"), versions()
+    if not isinstance(begun, dict):
+        progress.notice("The run does not say with which versions it began: its last digits may differ.")
+        return
+    others = [f"{name} {begun.get(name)} → {value}" for name, value in now.items() if begun.get(name) != value]
     if others:
         progress.notice(f"The run began with other versions ({', '.join(others)}): its last digits may differ.")

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +13,12 @@ from torch import Tensor
 from akd.assets import save_animation
 from akd.files.motion_npz import write_motion
 from akd.files.video import contact_sheet, write_picture, write_video
-from akd.files.writing import write_file, written_beside
+from akd.files.writing import write_errors, write_file
 from akd.measure.evaluation import as_text
 from akd.motion import thinned
 from akd.physics.mjcf import to_mjcf
 from akd.physics.track import TrackResult
+from akd.pipeline.run_folder import TRACKED
 from akd.render.preview import PreviewSettings, preview_frames
 from akd.rig import Rig
 
@@ -68,8 +70,7 @@ def write_result(
     rig: Rig, result: TrackResult, folder: Path, *, name: str, film: bool = True, force: bool = False,
     progress: ShowProgress = lambda frames, count: frames,
 ) -> list[Path]:  # fmt: skip
-    """Write everything into a folder; returns the files."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Write everything into a folder; returns the files. Without a film, an older one of another motion goes."""
     paths = {key: folder / key for key in ("animated.glb", "motion.npz", "controls.npz", "metrics.json", "body.xml")}
     save_animation(rig, result.motion, paths["animated.glb"], name=name, fps=result.motion.fps, force=force)
     write_motion(paths["motion.npz"], rig.skeleton, result.motion)
@@ -81,15 +82,19 @@ def write_result(
         write_picture(paths["sheet.png"], sheet(rig, result))
         frames = progress(side_by_side(rig, result), result.motion.frame_count)
         write_video(paths["side-by-side.mp4"], frames, result.motion.fps)
+    with write_errors(folder):
+        for name in set(TRACKED) - set(paths):
+            (folder / name).unlink(missing_ok=True)
     return list(paths.values())
 
 
 def write_controls(path: Path, result: TrackResult) -> None:
     """Controls, torques and the start of the simulation, with the names of the links and the constants they need."""
     start = {f"start_{key}": value.numpy() for key, value in vars(result.start).items()}
-    with written_beside(path) as part:
-        np.savez_compressed(
-            part, links=np.array(result.body.names), fps=result.controls_fps, substeps=result.physics.substeps,
-            stiffness=result.physics.stiffness, damping=result.physics.damping, controls=result.controls,
-            torques=result.torques, upright=result.assist_torques, losses=result.losses, **start,
-        )  # fmt: skip
+    content = BytesIO()
+    np.savez_compressed(
+        content, links=np.array(result.body.names), fps=result.controls_fps, substeps=result.physics.substeps,
+        stiffness=result.physics.stiffness, damping=result.physics.damping, controls=result.controls,
+        torques=result.torques, upright=result.assist_torques, losses=result.losses, **start,
+    )  # fmt: skip
+    write_file(path, content.getvalue())

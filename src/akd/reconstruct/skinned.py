@@ -18,6 +18,8 @@ FILM_COUNT = 3000
 """Enough for pictures of 64 pixels."""
 FILE_COUNT = 20_000
 """Enough for pictures of 256 to 512 pixels."""
+MAX_SPLATS = 5_000_000
+"""More than any scene of splats has; they take some gigabytes while they are made."""
 SHADE = 0.3
 """How much darker splats are that face away from the sky at rest."""
 
@@ -30,6 +32,8 @@ def mesh_splats(
     ``fast`` computes them from the triangles, for pictures of about ``resolution`` pixels; ``paper`` reconstructs them
     from 200 views of that size. ``shade`` paints soft light from above into the colours; 0 leaves the base colours alone.
     """
+    if not 1 <= count <= MAX_SPLATS:
+        raise AkdError(f"Between 1 and {MAX_SPLATS} splats can be made, not {count}: choose another --count.")
     if mode == "fast":
         return surface_splats(mesh, count, resolution=resolution, shade=shade, seed=seed).splats
     if mode == "paper":

@@ -15,6 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from akd.errors import AkdError
+from akd.files.writing import write_file
 from akd.gait.stride import MIN_LEG_METRES
 from akd.motion import Motion
 from akd.render.camera import Camera, View, bounding_sphere, fitting_distance, following_camera, smooth_path
@@ -88,7 +89,7 @@ class FilmSettings:
 
     def save(self, path: Path | str) -> None:
         """Write as JSON."""
-        Path(path).write_text(json.dumps(asdict(self), indent=2) + "\n")
+        write_file(path, json.dumps(asdict(self), indent=2) + "\n")
 
     @classmethod
     def load(cls, path: Path | str) -> "FilmSettings":

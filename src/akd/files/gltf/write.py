@@ -44,7 +44,13 @@ class GltfPack:
         for index, (buffer, data) in enumerate(zip(buffers, document.buffers, strict=True)):
             if index == 0:
                 contents = data if buffer.fields.pop("uri", None) else document.binary
-                pack.binary = bytearray(contents.ljust(buffer.whole("byteLength"), b"\0"))
+                length = buffer.whole("byteLength")
+                if length > len(contents) + BIN_PADDING:  # a place to unpack data into: filled, it could be terabytes
+                    raise AkdError(
+                        f"{buffer.label} says it has {length} bytes, but there are {len(contents)}, so no clip can be added to the"
+                        " file; please export it again without compression."
+                    )
+                pack.binary = bytearray(contents.ljust(length, b"\0"))
             elif _is_external(buffer):
                 buffer.fields["uri"] = "data:application/octet-stream;base64," + base64.b64encode(data).decode()
         for image in filter(_is_external, Entry(pack.json, document.path.name).items("images")):
@@ -112,6 +118,8 @@ def _is_external(entry: Entry) -> bool:
     return not entry.text("uri", "data:").lower().startswith("data:")
 
 
+BIN_PADDING = 3
+"""Bytes by which a buffer may be longer than what is stored of it, in files whose BIN chunk was cut at the last number."""
 SAME = 1e-6  # relative; what float32 cannot tell apart after a few products
 
 

@@ -19,6 +19,7 @@ import akd
 from akd.errors import AkdError
 from akd.files.gltf.nodes import Trs, decompose
 from akd.files.gltf.write import BoneNodes, GltfPack, append_clip
+from akd.files.writing import write_file
 from akd.mesh import Material, Mesh, vertex_normals
 from akd.motion import Motion
 from akd.rig import Rig
@@ -106,7 +107,7 @@ GLTF_FROM_STAGE = np.array([[0.0, 0, -1], [0, 1, 0], [1, 0, 0]])
 
 def write_rig(rig: Rig, motions: Mapping[str, Motion], path: str | Path) -> None:
     """A new GLB of a rig with one animation per motion. Bones point along their local +Y, as Blender draws them."""
-    Path(path).write_bytes(encode_rig(rig, motions))
+    write_file(path, encode_rig(rig, motions))
 
 
 def encode_rig(rig: Rig, motions: Mapping[str, Motion]) -> bytes:
