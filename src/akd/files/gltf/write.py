@@ -45,10 +45,10 @@ class GltfPack:
             if index == 0:
                 contents = data if buffer.fields.pop("uri", None) else document.binary
                 length = buffer.whole("byteLength")
-                if length > len(contents) + BIN_PADDING:  # a place to unpack data into: filled, it could be terabytes
+                if length > len(contents) + BIN_PADDING:  # a place to unpack data into, maybe of terabytes
                     raise AkdError(
-                        f"{buffer.label} says it has {length} bytes, but there are {len(contents)}, so no clip can be added to the"
-                        " file; please export it again without compression."
+                        f"{buffer.label} says it has {length} bytes, but there are {len(contents)}, so no clip can be added to"
+                        " the file; please export it again without compression."
                     )
                 pack.binary = bytearray(contents.ljust(length, b"\0"))
             elif _is_external(buffer):
