@@ -245,7 +245,7 @@ def _same_shape(source: Rig, theirs: list[int], target: Rig, ours: list[int]) ->
     turn = smallest_rotation(other.sum(0), one.sum(0))
     angles = [_angle(turn @ b, a) for a, b in zip(one, other, strict=True)]
     upright = limb_model(source).is_upright and limb_model(target).is_upright
-    return max(angles) <= (UPRIGHT_LEG_ANGLE if upright else OTHER_LEG_ANGLE)
+    return bool(max(angles) <= (UPRIGHT_LEG_ANGLE if upright else OTHER_LEG_ANGLE))
 
 
 def _follow_limb(

@@ -151,4 +151,5 @@ def _settled(
     paths = lock_paths(feet, stance, rolling_path(model, cleared, local), CLEARANCE, CATCH_UP)
     need = np.minimum(overstretch(model, cleared, local, paths), MAX_CROUCH)
     lowered = cleared - crouch(need, stance, fps)[:, None] * UP
+    lowered = clear_ground(model, lowered, local) if model.rig.mesh.vertex_count else lowered
     return lowered, solve_legs(model, lowered, local, within_reach(model, lowered, local, paths))

@@ -77,6 +77,8 @@ def there_and_back(result: RetargetResult, source: Rig, target: Rig) -> float:
 def detected_stance(rig: Rig, motion: Motion) -> Stance:
     """Which feet of a motion stand: low over y = 0, and slow or moving back under the body."""
     model, pose = limb_model(rig), motion.pose.detach().to(torch.float64)
+    if not model.feet:
+        return np.zeros((motion.frame_count, 0), bool)
     root, rotations = pose.root_position.numpy(), joint_rotations(rig.skeleton, pose).numpy()
     seen = foot_motion(model, root, rotations, np.zeros(len(model.feet)), motion.fps)
     return detect_stance(seen.feet, seen.velocities, seen.velocity, motion.fps)
