@@ -149,7 +149,7 @@ def _blend_calls(leaves: list[Tensor], camera: Camera) -> list[Callable[[], None
     def note(*arguments) -> None:
         calls.append(partial(blend, *arguments))
 
-    with _blending_by(note, raster_cpu.blend_back), _threads(1):
+    with _blending_by(note, raster_cpu.blend_backward), _threads(1):
         rasterize(*leaves, camera, backend="cpu")
     return calls
 
@@ -261,7 +261,7 @@ def _blending_seconds(leaves: list[Tensor], camera: Camera) -> float:
         return (timed(cut) if bands > 1 else cut)(*arguments)
 
     in_bands = patch.object(raster_cpu, "cut_into_bands", hand_out)
-    with in_bands, _blending_by(timed(raster_cpu.blend), timed(raster_cpu.blend_back)):
+    with in_bands, _blending_by(timed(raster_cpu.blend), timed(raster_cpu.blend_backward)):
         for _ in range(7):
             spent[0] = 0.0
             _forward_backward(leaves, camera)
@@ -276,7 +276,7 @@ def _blended(leaves: list[Tensor], camera: Camera) -> tuple[int, int]:
     def count(ellipses, top, bottom, *pictures):
         counted[:] += _count_blended(ellipses, top, bottom, camera.width)
 
-    with _blending_by(count, raster_cpu.blend_back):
+    with _blending_by(count, raster_cpu.blend_backward):
         rasterize(*leaves, camera, backend="cpu")
     return int(counted[0]), int(counted[1])
 
@@ -339,12 +339,12 @@ def _threads(count: int) -> Iterator[None]:
 
 
 @contextmanager
-def _blending_by(blend: Callable, blend_back: Callable) -> Iterator[None]:
+def _blending_by(blend: Callable, blend_backward: Callable) -> Iterator[None]:
     """Other kernels in place of ours; everything before and after the blending stays, but is called step by step."""
     in_parts = patch.object(raster_cpu, "_is_whole", lambda *_: False)
-    with in_parts, patch.object(raster_cpu, "blend", blend), patch.object(raster_cpu, "blend_back", blend_back):
+    with in_parts, patch.object(raster_cpu, "blend", blend), patch.object(raster_cpu, "blend_backward", blend_backward):
         yield
 
 
 def _tiled() -> AbstractContextManager[None]:
-    return _blending_by(tiled_raster.blend, tiled_raster.blend_back)
+    return _blending_by(tiled_raster.blend, tiled_raster.blend_backward)

@@ -39,7 +39,7 @@ def blend(ellipses, top, bottom, color, transmittance, depth):
 
 
 @njit(nogil=True, fastmath=True, error_model="numpy")
-def blend_back(ellipses, order, top, bottom, color, transmittance, depth, d_color, d_transmittance, d_depth, gradients):
+def blend_backward(ellipses, order, top, bottom, color, transmittance, depth, d_color, d_transmittance, d_depth, gradients):
     """Gradients of the ten first columns of each ellipse from these rows."""
     starts, lists = _tiles(ellipses, top, bottom, color.shape[1])
     across, rows = (color.shape[1] + TILE - 1) // TILE, gradients.reshape(-1, GRADIENT_SIZE)

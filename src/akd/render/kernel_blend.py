@@ -6,7 +6,7 @@ so far) lies in small planes that stay in the cache. There are no lists of splat
 A finished pixel has its transmittance stored with a minus sign: it then fails the very test that ended it, so one comparison
 serves both, and eight finished neighbours are skipped before any arithmetic.
 
-``draw_frames`` and ``carry_frames_back`` do several frames per call: every call from Python takes the interpreter lock to begin
+``draw_frames`` and ``backward_frames`` do several frames per call: every call from Python takes the interpreter lock to begin
 and to end, so threads that call for each step of each small frame would wait for one another.
 """
 
@@ -92,7 +92,7 @@ def blend(ellipses, top, bottom, color, transmittance, depth):
 
 
 @kernel
-def blend_back(ellipses, order, top, bottom, color, transmittance, depth, d_color, d_transmittance, d_depth, gradients):
+def blend_backward(ellipses, order, top, bottom, color, transmittance, depth, d_color, d_transmittance, d_depth, gradients):
     """Gradients of the ten first columns of each ellipse from these rows, written to row ``order[rank]``.
 
     The scan is repeated front to back. With q_i the change of the loss per weight w_i, what the splats behind i still
@@ -295,7 +295,7 @@ def draw_frames(
 
 
 @kernel
-def carry_frames_back(
+def backward_frames(
     first, last, means, covariances, lenses, ellipses, order, visible, found, color, transmittance, depth,
     d_color, d_transmittance, d_depth, d_means, d_covariances, d_opacities, d_colors, d_lenses,
 ):  # fmt: skip
@@ -303,7 +303,7 @@ def carry_frames_back(
     for frame in range(first, last):
         count, d_ellipses = found[frame, 0], np.zeros(visible.shape[1] * GRADIENT_SIZE, means.dtype)
         pictures = color[frame], transmittance[frame], depth[frame], d_color[frame], d_transmittance[frame], d_depth[frame]
-        blend_back(ellipses[frame][:count], order[frame], 0, color.shape[1], *pictures, d_ellipses)
+        blend_backward(ellipses[frame][:count], order[frame], 0, color.shape[1], *pictures, d_ellipses)
         given = _of(means, frame), _of(covariances, frame), lenses[frame], visible[frame], d_ellipses
         outputs = d_means[frame], d_covariances[frame], d_opacities[frame], d_colors[frame], d_lenses[frame, 0]
         splat_gradients(*given, 0, ellipses.shape[1], 0, count, *outputs)

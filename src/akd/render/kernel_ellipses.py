@@ -37,7 +37,7 @@ def project_splats(means, covariances, opacities, lens, first, last, start, flat
                 _copy_ellipse(block, lane, flat, row)
                 visible[row] = candidates[k + lane]
                 row += 1
-    # Whole lanes are carried back: those behind the end repeat the first splat of their eight.
+    # The backward pass takes whole vectors: lanes behind the end repeat the first splat of their eight.
     for lane in range(WIDTH):
         visible[row + lane] = visible[start + (row - start - 1) // WIDTH * WIDTH] if row > start else 0
     return row - start
@@ -103,7 +103,7 @@ def splat_gradients(
         array[first * size : last * size] = 0.0
     sums = np.zeros(LENS_GRADIENT_SIZE * WIDTH, means.dtype)
     for k in range(start, start + count, WIDTH):
-        _project_back(means, covariances, visible, k, lens, gradients, d_means, d_covariances, sums)
+        _project_backward(means, covariances, visible, k, lens, gradients, d_means, d_covariances, sums)
         scatter(d_opacities, visible, k, 1, 0, _gradient(gradients, k, OPACITY))
         for channel in range(3):
             scatter(d_colors, visible, k, 3, channel, _gradient(gradients, k, RED + channel))
@@ -126,7 +126,7 @@ def _copy_ellipse(source, row, target, place):
 
 @subroutine
 def _in_front(means, opacities, lens, first, last):
-    """Splats between the near and far plane that are not too faint; filled up to whole lanes with the first splat."""
+    """Splats between the near and far plane that are not too faint; padded to whole vectors with the first splat."""
     chosen = np.zeros(last - first + WIDTH, np.int32)
     count = 0
     for i in range(first, last):
@@ -220,7 +220,7 @@ def _project(means, covariances, opacities, index, k, lens, ellipses):
 
 
 @subroutine
-def _project_back(means, covariances, index, k, lens, gradients, d_means, d_covariances, sums):
+def _project_backward(means, covariances, index, k, lens, gradients, d_means, d_covariances, sums):
     """The derivative of ``_project`` transposed, for eight splats: gradients of centre and covariance, and of the lens."""
     x, y, z = _in_camera(means, index, k, lens)
     slope_x, slope_y, scale_x, scale_y = x / z, y / z, lens[FX] / z, lens[FY] / z
@@ -230,12 +230,12 @@ def _project_back(means, covariances, index, k, lens, gradients, d_means, d_cova
     su, sv = _times(s, u), _times(s, v)
     xx, xy, yy = _dot(u, su) + BLUR, _dot(u, sv), _dot(v, sv) + BLUR
     g_a, g_b, g_c = _gradient(gradients, k, XX), _gradient(gradients, k, XY), _gradient(gradients, k, YY)
-    g_xx, g_xy, g_yy = _inverse_back(xx, xy, yy, g_a, g_b, g_c)
-    _covariance_back(u, v, g_xx, g_xy, g_yy, index, k, d_covariances)
+    g_xx, g_xy, g_yy = _inverse_backward(xx, xy, yy, g_a, g_b, g_c)
+    _covariance_backward(u, v, g_xx, g_xy, g_yy, index, k, d_covariances)
 
     # Rows of J R, then J, whose entries are (f/z, −f·held/z) in each direction.
-    d_u0, d_u1, d_u2 = _row_back(g_xx, su, g_xy, sv)
-    d_v0, d_v1, d_v2 = _row_back(g_yy, sv, g_xy, su)
+    d_u0, d_u1, d_u2 = _row_backward(g_xx, su, g_xy, sv)
+    d_v0, d_v1, d_v2 = _row_backward(g_yy, sv, g_xy, su)
     d_scale_x = d_u0 * (lens[0] - held_x * lens[8]) + d_u1 * (lens[1] - held_x * lens[9]) + d_u2 * (lens[2] - held_x * lens[10])
     d_scale_y = d_v0 * (lens[4] - held_y * lens[8]) + d_v1 * (lens[5] - held_y * lens[9]) + d_v2 * (lens[6] - held_y * lens[10])
     d_held_x = -scale_x * (d_u0 * lens[8] + d_u1 * lens[9] + d_u2 * lens[10])
@@ -274,7 +274,7 @@ def _gradient(gradients, k, column):
 
 
 @subroutine
-def _inverse_back(xx, xy, yy, g_a, g_b, g_c):
+def _inverse_backward(xx, xy, yy, g_a, g_b, g_c):
     """Gradient of a symmetric 2 × 2 matrix from that of its inverse Q: −Q G Q; the middle one is per entry, not per pair."""
     determinant = xx * yy - xy * xy
     a, b, c, h = yy / determinant, -xy / determinant, xx / determinant, g_b * 0.5
@@ -283,7 +283,7 @@ def _inverse_back(xx, xy, yy, g_a, g_b, g_c):
 
 
 @subroutine
-def _covariance_back(u, v, g_xx, g_xy, g_yy, index, k, d_covariances):
+def _covariance_backward(u, v, g_xx, g_xy, g_yy, index, k, d_covariances):
     """(J R)ᵀ G (J R), all nine entries."""
     for i in range(3):
         along_u, along_v = u[i] * g_xx + v[i] * g_xy, u[i] * g_xy + v[i] * g_yy
@@ -292,7 +292,7 @@ def _covariance_back(u, v, g_xx, g_xy, g_yy, index, k, d_covariances):
 
 
 @subroutine
-def _row_back(g_same, s_same, g_cross, s_cross):
+def _row_backward(g_same, s_same, g_cross, s_cross):
     """Gradient of one row of J R: 2 (G J R Σ)."""
     return (
         (g_same * s_same[0] + g_cross * s_cross[0]) * 2.0,

@@ -17,7 +17,7 @@ from torch.autograd.function import once_differentiable
 from akd.errors import AkdError
 from akd.render.camera import Camera
 from akd.render.compiled import run_tasks, split_range
-from akd.render.kernel_blend import blend, blend_back, carry_frames_back, draw_frames
+from akd.render.kernel_blend import backward_frames, blend, blend_backward, draw_frames
 from akd.render.kernel_ellipses import (
     ELLIPSE_SIZE,
     GRADIENT_SIZE,
@@ -129,33 +129,33 @@ class _Rasterize(torch.autograd.Function):
         means, covariances, _, _, lenses = (_frame_rows(tensor) for tensor in inputs)
         made, outputs = (ellipses.numpy(), order.numpy(), visible.numpy()), [_frame_rows(gradient) for gradient in gradients]
 
-        def carry_whole_back(share: range) -> None:
+        def backward_whole(share: range) -> None:
             given = means, covariances, lenses, *made, found, *pictures
-            carry_frames_back(share.start, share.stop, *given, *outputs, d_lenses)
+            backward_frames(share.start, share.stop, *given, *outputs, d_lenses)
 
-        def carry_back_in_parts(frame: int) -> None:
+        def backward_in_parts(frame: int) -> None:
             _, ordered, present = (array[frame] for array in made)
             d_ellipses = np.zeros((len(present), GRADIENT_SIZE), d_lenses.dtype)
             overflow = [(ordered[:0], d_ellipses[:0])] * len(bands)
 
-            def draw_back(band: Band) -> None:
+            def backward_band(band: Band) -> None:
                 place, here = (band.top, band.bottom), (picture[frame] for picture in pictures)
-                overflow[band.number] = blend_back(*band.of(ctx.banded[frame]), *place, *here, d_ellipses.reshape(-1))
+                overflow[band.number] = blend_backward(*band.of(ctx.banded[frame]), *place, *here, d_ellipses.reshape(-1))
 
-            def carry_back(chunk: Chunk) -> None:
+            def backward_chunk(chunk: Chunk) -> None:
                 given = _of(means, frame), _of(covariances, frame), lenses[frame], present, d_ellipses.reshape(-1)
                 place = chunk.first, chunk.last, chunk.start, found[frame, chunk.number]
                 splat_gradients(*given, *place, *(rows[frame] for rows in outputs), d_lenses[frame, chunk.number])
 
-            run_tasks(threads, draw_back, bands)
+            run_tasks(threads, backward_band, bands)
             for overflow_rows, overflow_values in overflow:
                 d_ellipses[overflow_rows] += overflow_values.reshape(-1, GRADIENT_SIZE)
-            run_tasks(threads, carry_back, chunks)
+            run_tasks(threads, backward_chunk, chunks)
 
         if _is_whole(chunks, bands):
-            run_tasks(threads, carry_whole_back, split_range(frames, threads * TASKS_PER_THREAD))
+            run_tasks(threads, backward_whole, split_range(frames, threads * TASKS_PER_THREAD))
         else:
-            run_tasks(threads, carry_back_in_parts, range(frames))
+            run_tasks(threads, backward_in_parts, range(frames))
         pairs = zip(gradients, inputs[:-1], strict=True)
         shared = (gradient if len(tensor) == frames else gradient.sum(0, keepdim=True) for gradient, tensor in pairs)
         return (*shared, torch.from_numpy(d_lenses.sum(1)), None, None)

@@ -108,10 +108,7 @@ def rig_picture(rig: Rig, size: int, turn: float, lift: float) -> Image.Image:
     hues = [colorsys.hsv_to_rgb((joint * 0.618) % 1, 0.55, 0.95) for joint in range(rig.skeleton.joint_count)]
     mesh = replace(rig.mesh, colors=rig.weights @ np.array(hues), uv=None, materials=(), face_material=np.zeros(0, int))
     image = Image.fromarray(picture(mesh, size, turn, lift))
-    a, b = np.deg2rad(turn), np.deg2rad(lift)
-    towards = np.array([np.sin(a) * np.cos(b), np.sin(b), np.cos(a) * np.cos(b)])
-    right = np.array([np.cos(a), 0, -np.sin(a)])
-    view = np.stack((right, np.cross(towards, right)))
+    view = _view(turn, lift)[:2]
     seen = mesh.vertices @ view.T
     scale = 0.9 * size / max(np.ptp(seen, axis=0).max(), 1e-12)
     place = lambda points: ((points @ view.T - (seen.max(0) + seen.min(0)) / 2) * scale * (1, -1) + size / 2)  # noqa: E731

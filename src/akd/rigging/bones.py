@@ -51,16 +51,16 @@ def _leaves(skeleton: Skeleton) -> Bool[np.ndarray, " joint"]:
 def continues_parent(skeleton: Skeleton) -> Bool[np.ndarray, " joint"]:
     """Is a joint the one that continues its parent's bone? An only child is; else the straightest one, if it is straight; and
     of the root's the one that carries most joints, which is the spine."""
-    carried = np.ones(skeleton.joint_count)
+    descendants = np.ones(skeleton.joint_count)
     for joint in range(skeleton.joint_count - 1, 0, -1):
-        carried[skeleton.parents[joint]] += carried[joint]
+        descendants[skeleton.parents[joint]] += descendants[joint]
     out = np.zeros(skeleton.joint_count, bool)
     for joint, above in enumerate(skeleton.parents.tolist()):
         children = np.flatnonzero(skeleton.parents == joint)
         if len(children) < 2:
             out[children] = True
         elif above < 0:
-            most = carried[children] == carried[children].max()
+            most = descendants[children] == descendants[children].max()
             out[children[most]] = most.sum() == 1
         else:
             on = skeleton.positions[joint] - skeleton.positions[above]
