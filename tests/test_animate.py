@@ -19,7 +19,7 @@ from akd.distill.recipe import Recipe
 from akd.errors import AkdError
 from akd.files import writing
 from akd.pipeline import animate, results, runs
-from akd.pipeline.job import Job, make_task
+from akd.pipeline.job import Job, make_task, sentences
 from akd.pipeline.progress import Progress
 from akd.pipeline.run_folder import FILES, RunFolder
 from akd.pipeline.runs import begin_runs, difference, resume_runs
@@ -222,6 +222,14 @@ def test_a_clip_shorter_than_the_film_is_found_as_long_as_that(person) -> None:
 @pytest.mark.parametrize(("prompt", "name"), [("A fox is walking!", "fox-walking"), ("狗", "run"), ("the dog / cat", "dog-cat")])
 def test_a_job_has_a_name_for_its_folder(prompt: str, name: str) -> None:
     assert Job(prompt).name == name
+
+
+def test_prompts_are_expanded_only_for_priors_trained_on_captions() -> None:
+    prior = closed_prior()
+    assert sentences(JOB, prior)[0].startswith("A person walking, seen from the side")
+    assert sentences(replace(JOB, expand=False), prior)[0] == JOB.prompt
+    prior.trained_on_captions = False
+    assert sentences(JOB, prior)[0] == JOB.prompt
 
 
 def test_a_job_goes_through_json_unchanged() -> None:

@@ -17,6 +17,7 @@ from akd.distill.recipe import PAPER, Recipe
 from akd.distill.soft_film import film_softly
 from akd.distill.task import Task
 from akd.distill.trajectory import Fourier, Frames, Spline, Trajectory
+from akd.motion import Motion
 from akd.prior.prior import CHANGE_EXPONENT, TEXT_WEIGHT, LatentShape, VideoPrior, guided_denoising_error
 from akd.prior.schedule import Denoised, NoiseSchedule
 from akd.reconstruct.skinned import skinned_splats
@@ -182,6 +183,25 @@ def test_soft_film_shows_the_same_and_moves_hidden_limbs() -> None:
     torch.testing.assert_close(seen, film(rig.skeleton, motion, skinned, SMALL, view), rtol=1e-4, atol=1e-5)
 
 
+def test_soft_film_gives_hidden_limbs_more_gradient() -> None:
+    """Seen from the right, a person's left arm is behind the trunk: beside the right arm's, its gradient grows."""
+    rig = creature("human", 0)
+    skinned = skinned_splats(rig)
+    side = replace(SMALL, azimuth=(90, 90), elevation=(0, 0))
+    rest = rig.skeleton.rest_pose()
+    left, right = (next(limb for limb in rig.skeleton.limbs_of("arm") if limb.side == name) for name in "LR")
+
+    def hidden_share(shoot) -> float:
+        angles = torch.zeros(1, rig.skeleton.joint_count, 3, requires_grad=True)
+        motion = Motion(Pose(rest.root_position[None], rest.root_rotation[None], angles), 8.0)
+        video = shoot(rig.skeleton, motion, skinned, side, side.view)
+        (slope,) = torch.autograd.grad((video * torch.randn(video.shape, generator=seeded())).sum(), angles)
+        return float(slope[:, list(left.joints)].norm() / slope[:, list(right.joints)].norm())
+
+    assert hidden_share(film) < 0.02
+    assert hidden_share(film_softly) > 1.5 * hidden_share(film)
+
+
 def test_a_standing_foot_rests_and_a_moving_one_slips() -> None:
     rig = creature("human", 0)
     contacts = GroundContacts.of(rig)
@@ -240,6 +260,15 @@ def test_a_prior_that_knows_one_clip_leads_to_its_motion(curves: str) -> None:
     errors: list[float] = []
     trajectory = distill(task, lambda run, numbers: errors.append(numbers["score"]))
     assert errors[-1] < 0.85 * errors[0]
+    legs = [joint for leg in rig.legs for joint in leg.joints]
+
+    def apart(found: Motion) -> float:
+        places = [forward_kinematics(rig.skeleton, each.pose.to(torch.float64)).position for each in (found, true)]
+        relative = [place[:, legs] - place[:, :1] for place in places]
+        return float((relative[0] - relative[1]).detach().norm(dim=-1).mean())
+
+    start = initial_trajectory(task, 0.5).motion(SMALL.frames, rate)
+    assert apart(trajectory.motion(SMALL.frames, rate)) < 0.9 * apart(start), "the legs come nearer to the motion it knows"
     assert trajectory.antiphase or curves != "fourier"
 
 
@@ -303,6 +332,19 @@ def test_the_subject_is_found(prompt: str, who: str) -> None:
 
 def test_unknown_motions_stay_as_they_are() -> None:
     assert expand("a fox yodels") == "a fox yodels"
+
+
+@pytest.mark.parametrize("prompt", ["a robot walking backwards", "a man walking on his hands", "a dog jumping twice"])
+def test_what_a_description_would_lose_is_not_expanded(prompt: str) -> None:
+    assert expand(prompt) == prompt
+
+
+@pytest.mark.parametrize(
+    ("prompt", "action"),
+    [("a man doing a backflip", "backflip"), ("a knight somersaulting", "somersault"), ("a fox yodels loudly", "yodel")],
+)
+def test_negative_prompts_never_contain_the_unknown_action(prompt: str, action: str) -> None:
+    assert all(action not in sentence for sentence in negative_prompts(prompt))
 
 
 def test_all_are_led_away_from_stillness_and_fast_gaits_from_a_walk_too() -> None:
