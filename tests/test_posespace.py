@@ -47,7 +47,7 @@ def space(weights: Path) -> PoseSpace:
 
 
 def chain_rig(count: int) -> Rig:
-    """A rod of many joints, without flesh."""
+    """A rod of many joints, without a skin."""
     positions = np.stack((np.zeros(count), 1.0 - np.arange(count) / max(count, 2), np.zeros(count)), 1)
     names = tuple(f"j{k}" for k in range(count))
     skeleton = Skeleton.from_joints(names, np.arange(count) - 1, positions)
@@ -88,17 +88,17 @@ def test_handles_are_met_exactly_by_plausible_means(space):
     assert torch.allclose(posed.position[:, hand], torch.as_tensor(target).float().expand(3, 3), atol=2e-3)
 
 
-def test_turns_and_looks_are_met(space):
+def test_rotations_and_look_at_points_are_met(space):
     skeleton = space.rig.skeleton
     head = skeleton.limbs_of("head")[0].joints[0]
-    asked = (Handle(skeleton.names[head], look_at=(2.0, 3.0, 1.0)), Handle("left_hand", rotation=(0.9, 0.2, 0.1, 0.3)))
+    handles = (Handle(skeleton.names[head], look_at=(2.0, 3.0, 1.0)), Handle("left_hand", rotation=(0.9, 0.2, 0.1, 0.3)))
     if "left_hand" not in skeleton.names:
-        asked = asked[:1]
-    found = space.solve(asked, skeleton.rest_pose())
+        handles = handles[:1]
+    found = space.solve(handles, skeleton.rest_pose())
     assert float(found.error.max()) < 0.02
 
 
-def test_what_cannot_be_reached_is_said_and_approached(space):
+def test_what_cannot_be_reached_is_reported_and_approached(space):
     skeleton = space.rig.skeleton
     feet = [skeleton.names[limb.tip] for limb in skeleton.limbs_of("leg")]
     pinned = tuple(Handle(name, position=tuple(skeleton.positions[skeleton.index(name)].tolist())) for name in feet)
@@ -108,7 +108,7 @@ def test_what_cannot_be_reached_is_said_and_approached(space):
     assert found.vectors.isfinite().all()
 
 
-def test_mistakes_are_said_in_one_sentence(space):
+def test_mistakes_end_in_one_sentence(space):
     with pytest.raises(AkdError, match="no joint 'elbow_of_mine'"):
         space.solve((Handle("elbow_of_mine", position=(0, 0, 0)),))
     with pytest.raises(AkdError, match="asks for nothing"):
@@ -155,7 +155,7 @@ def test_noise_and_back(space):
     assert (space.decode(space.invert(poses)) - poses).abs().max() < 0.1
 
 
-def test_repair_leaves_sound_poses_and_pulls_others_apart(space):
+def test_repair_leaves_valid_poses_and_separates_others(space):
     poses = space.sample(8, repair=False)
     sound = space.faults(poses).valid
     assert torch.allclose(space.validators.repair(poses)[sound], poses[sound], atol=1e-5)
@@ -167,7 +167,7 @@ def test_repair_leaves_sound_poses_and_pulls_others_apart(space):
     assert (after <= before + 1e-5).all()
 
 
-def test_guidance_leads_out_of_what_poses_run_into(space):
+def test_guidance_leads_out_of_collisions(space):
     noise = space.denoiser.noise(40, 5)
     alone, led = (
         space.denoiser.to_vectors(space.denoiser.decode(2 * noise, guidance=guidance))
@@ -181,7 +181,7 @@ def test_guidance_leads_out_of_what_poses_run_into(space):
     assert torch.equal(space.validators.guide(unit), unit)
 
 
-def test_coverage_cannot_be_bought_by_scatter():
+def test_coverage_does_not_grow_by_scatter():
     near, far = torch.randn(50, 2), 30 * torch.randn(50, 2)
     assert coverage(near, near + 0.01) > 0.95
     assert coverage(near, far) < 0.2
@@ -210,7 +210,7 @@ def test_limits_hold_the_samples_and_are_written(space, tmp_path):
         write_limits(tmp_path / "limits.txt", limits)
 
 
-def test_training_goes_on_where_it_stopped(tmp_path):
+def test_training_resumes_where_it_stopped(tmp_path):
     write_pose_shards(tmp_path / "poses" / "creatures", range(1), ("chick", "human"))
     short = TrainingConfig(steps=4, learning_rate=1e-3, save_every=2, warmup=1)
     whole = PoseTraining(tmp_path, short, rigs=2, poses_each=3, name="whole")
@@ -232,7 +232,7 @@ def test_a_network_without_the_graph_can_be_trained_and_stored(tmp_path):
     assert not load_network(tmp_path / "control.safetensors").config.graph
 
 
-def test_few_individuals_of_a_second_source_are_seen_but_do_not_tell_ranges(tmp_path):
+def test_few_individuals_of_a_second_source_are_seen_but_do_not_count_for_ranges(tmp_path):
     write_pose_shards(tmp_path, range(2), ("chick", "human", "dog"))
     ours = read_pose_shards(tmp_path)
     second = [replace(individual, source="distilled") for individual in ours[:1]]
@@ -242,8 +242,8 @@ def test_few_individuals_of_a_second_source_are_seen_but_do_not_tell_ranges(tmp_
     assert 1 <= seen <= 20  # an eighth, though it is one of 121
     assert draw_batch(second, 4, 2, rng).range_weight.all()  # alone, it must
     wide = replace(batch, mean=torch.where(batch.range_weight[:, None, None] > 0, batch.mean, batch.mean + 9.0))
-    believed = Range(batch.mean, batch.deviation + 0.1)
-    assert torch.equal(range_loss(believed, batch), range_loss(believed, wide))
+    predicted = Range(batch.mean, batch.deviation + 0.1)
+    assert torch.equal(range_loss(predicted, batch), range_loss(predicted, wide))
 
 
 def _stop_after(config: PoseTraining, steps: int) -> None:

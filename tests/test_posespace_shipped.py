@@ -41,26 +41,26 @@ def test_the_file_is_small_and_read_in_no_time():
     assert time.process_time() - began < 1.0
 
 
-@pytest.mark.parametrize("whose", ["fox", "bear"])
-def test_samples_are_sound_and_differ(whose, request):
-    space = request.getfixturevalue(whose)
+@pytest.mark.parametrize("name", ["fox", "bear"])
+def test_samples_are_valid_and_differ(name, request):
+    space = request.getfixturevalue(name)
     made = space.sample(12, seed=3)
     assert space.faults(made).valid.float().mean() > 0.9
     assert pairwise_distance(batch_kinematics(space.denoiser.rig.rigs, made[None])[1][0]) > 0.05
 
 
-def test_corrupted_poses_of_an_unseen_plan_are_noticed(bear):
+def test_corrupted_poses_of_an_unseen_plan_are_detected(bear):
     good = pose_to_vectors(draw_poses(bear.rig, np.random.default_rng(5)))[::2]
     rng, usual = np.random.default_rng(0), bear.score(good).anomaly
-    for spoil, wanted in ((twisted, 0.9), (hyperextended, 0.8), (shuffled, 0.8)):
-        assert auc(usual, bear.score(spoil(bear.descriptor, good, rng)).anomaly) > wanted, spoil.__name__
+    for corrupt, least in ((twisted, 0.9), (hyperextended, 0.8), (shuffled, 0.8)):
+        assert auc(usual, bear.score(corrupt(bear.descriptor, good, rng)).anomaly) > least, corrupt.__name__
 
 
-def test_corrupted_poses_of_an_artists_clip_are_noticed(fox):
+def test_corrupted_poses_of_an_artists_clip_are_detected(fox):
     good = pose_to_vectors(read_clip(fox.rig, "Run", fps=12).motion.pose).float()
     rng, usual = np.random.default_rng(0), fox.score(good).anomaly
-    for spoil, wanted in ((twisted, 0.9), (hyperextended, 0.7)):
-        assert auc(usual, fox.score(spoil(fox.descriptor, good, rng)).anomaly) > wanted, spoil.__name__
+    for corrupt, least in ((twisted, 0.9), (hyperextended, 0.7)):
+        assert auc(usual, fox.score(corrupt(fox.descriptor, good, rng)).anomaly) > least, corrupt.__name__
 
 
 def test_knees_and_elbows_bend_as_they_should(fox):

@@ -74,14 +74,14 @@ def other_order(descriptor: RigDescriptor) -> np.ndarray:
     return np.lexsort((-np.arange(descriptor.joint_count), descriptor.depth))
 
 
-def test_bends_and_poses_are_inverse(rig, vectors):
+def test_vectors_and_poses_are_inverse(rig, vectors):
     tilt = pose_to_vectors(upright(rig, vectors))
     assert torch.allclose(tilt[:, 1:], vectors[:, 1:], atol=1e-9)
     again = pose_to_vectors(upright(rig, tilt))
     assert torch.allclose(again, tilt, atol=1e-9)
 
 
-def test_heading_and_place_are_no_part_of_bends(rig, vectors):
+def test_heading_and_position_are_no_part_of_vectors(rig, vectors):
     turned = torch.tensor((np.cos(0.6), 0.0, np.sin(0.6), 0.0))
     away = vectors_to_pose(vectors, torch.ones(3, dtype=torch.float64), turned)
     assert torch.allclose(pose_to_vectors(away), pose_to_vectors(upright(rig, vectors)), atol=1e-9)
@@ -128,7 +128,7 @@ def test_features_do_not_depend_on_the_order_of_joints(rig):
     assert np.array_equal(again.canonical_rank, descriptor.canonical_rank[order])
 
 
-def test_a_turned_and_scaled_file_gives_the_same_sketch(assets):
+def test_a_turned_and_scaled_file_gives_the_same_descriptor(assets):
     from akd.assets import read_file
     from akd.character.build import build_rig
 
@@ -148,7 +148,7 @@ def test_jacobian_of_the_exponential_map():
     assert torch.allclose(small, (right_jacobian(x) @ step[..., None]).squeeze(-1), atol=1e-11)
 
 
-def test_jacobians_of_chains_are_those_of_autograd(rig, vectors):
+def test_jacobians_of_kinematics_are_those_of_autograd(rig, vectors):
     kinematics, joints = Kinematics.of(rig.skeleton), torch.tensor([7, 12])
     root = torch.zeros(1, 3, dtype=torch.float64)
     x = vectors[:1]
@@ -219,7 +219,7 @@ def test_another_rest_pose_does_not_change_where_joints_are(rig):
     assert np.allclose(after, scale * before, atol=1e-4)
 
 
-def test_joints_left_out_and_added_keep_the_other_turns(rig):
+def test_joints_removed_and_added_keep_the_other_rotations(rig):
     individual = draw_rig_poses("dog", 3)
     stage = to_stage_poses(individual.descriptor, individual.vectors.astype(float))
     names = list(rig.skeleton.names)
@@ -233,7 +233,7 @@ def test_joints_left_out_and_added_keep_the_other_turns(rig):
     assert np.allclose(to_stage_poses(more.descriptor, to_vectors(more)).rotations, more.rotations, atol=1e-6)
 
 
-def test_collar_bones_change_no_place_and_take_their_share_of_the_turn(rig):
+def test_collar_bones_change_no_position_and_take_their_share_of_the_rotation(rig):
     individual = draw_rig_poses("dog", 3)
     stage = to_stage_poses(individual.descriptor, individual.vectors.astype(float))
     hips = [limb.joints[0] for limb in rig.skeleton.limbs_of("leg")][:2]
@@ -263,7 +263,7 @@ def test_straighter_legs_are_straight():
 
 
 @pytest.mark.parametrize("plan", ["fox", "human", "spider", "tyrannosaur"])
-def test_strangers_are_as_symmetric_as_their_models(plan):
+def test_augmented_rigs_stay_symmetric(plan):
     individual = draw_rig_poses(plan, 3)
     for seed in range(4):
         stage = augmented(individual.descriptor, individual.vectors[:4].astype(float), np.random.default_rng(seed))
@@ -281,7 +281,7 @@ def _places(stage: StagePoses) -> np.ndarray:
     return batch_kinematics(rig_batch([stage.descriptor]), torch.as_tensor(to_vectors(stage))[None].float())[1][0].numpy()
 
 
-def test_specimens_are_sound_deterministic_and_resumable(tmp_path):
+def test_pose_shards_are_collision_free_deterministic_and_resumable(tmp_path):
     first, second = (draw_rig_poses("cat", 5) for _ in range(2))
     assert np.array_equal(first.vectors, second.vectors)
     assert len(first.vectors) > 20
@@ -298,7 +298,7 @@ def test_specimens_are_sound_deterministic_and_resumable(tmp_path):
     assert FIRST_HELD_OUT_SEED == 10_000
 
 
-def test_lean_rigs_have_the_joints_of_the_real_ones():
+def test_point_rigs_have_the_joints_of_the_real_ones():
     lean, real = point_rig("horse", 2), creature("horse", 2)
     assert lean.skeleton.names == real.skeleton.names
     assert np.allclose(lean.skeleton.positions, real.skeleton.positions)

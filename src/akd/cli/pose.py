@@ -180,8 +180,8 @@ class Project:
 class ScorePoses:
     """How plausible is each pose, is it valid, and which joint is the least plausible?
 
-    The percentile says how many random poses of the same character are less plausible: 50 is ordinary, near 0 is strange. A
-    pose is valid if it is not strange beyond doubt, no joint is out of its range, and the body does not run into itself.
+    The percentile says how many random poses of the same character are less plausible: 50 is ordinary, near 0 is rare. A pose
+    is valid if it is not far more unusual than all of those, no joint is out of its range, and the body does not run into itself.
 
     Example: akd pose score fox.glb --clip Walk
     """

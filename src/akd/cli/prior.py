@@ -50,6 +50,8 @@ class Clips:
     """Folder of the run; clips, latents, training states and the result live below it."""
     count: int = 380
     """How many individuals."""
+    current_plans: bool = False
+    """Begin a run with all plans and words of this version instead of those of the shipped prior. A run keeps what it began with."""
 
     def run(self) -> None:
         from rich.progress import Progress
@@ -58,7 +60,10 @@ class Clips:
 
         with Progress(transient=True) as progress:
             task = progress.add_task("filming individuals", total=None)
-            film_run(PriorRun(self.folder), self.count, lambda done, count: progress.update(task, completed=done, total=count))
+            film_run(
+                PriorRun(self.folder), self.count, lambda done, count: progress.update(task, completed=done, total=count),
+                current_plans=self.current_plans,
+            )  # fmt: skip
         console().print(f"Clips are in {self.folder}")
 
 

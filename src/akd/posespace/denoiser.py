@@ -59,8 +59,8 @@ class Denoiser:
 
     def noise(self, count: int, seed: int) -> Poses:
         """Gaussian noise that does not depend on the order of joints: the same rig in another order gets the same poses."""
-        dealt = torch.randn(count, len(self.noise_order), 3, generator=torch.Generator().manual_seed(seed))
-        return dealt[:, self.noise_order.long()]
+        drawn = torch.randn(count, len(self.noise_order), 3, generator=torch.Generator().manual_seed(seed))
+        return drawn[:, self.noise_order.long()]
 
     @torch.no_grad()
     def denoise(self, noisy: Poses, t: float, handles: Float[Tensor, "pose joint 4"] | None = None) -> Poses:

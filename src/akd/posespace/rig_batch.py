@@ -64,7 +64,7 @@ def _geometry(descriptor: RigDescriptor) -> np.ndarray:
         (
             (descriptor.positions - descriptor.positions[0]) / 2, descriptor.positions[:, 1:2], offset, bone,
             np.log(length + 0.02) / 2, descriptor.frames[:, :, 0], descriptor.frames[:, :, 1],
-            # The way a joint is bent at rest tells the way it bends further.
+            # A joint that is bent at rest mostly bends further the same way.
             2 * np.cross(before, after), (before * after).sum(1, keepdims=True),
         ), 1,
     )  # fmt: skip

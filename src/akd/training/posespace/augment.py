@@ -1,4 +1,4 @@
-"""Augmentation: a creature's rig becomes one that somebody else could have made for the same animal, in the same poses.
+"""Augmentation: a creature's rig becomes another rig of the same animal, in the same poses.
 
 Another rest pose, joints removed, bones split, collar bones added, joints shifted. Left and right are always treated alike.
 """

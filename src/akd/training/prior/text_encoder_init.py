@@ -60,5 +60,5 @@ def meaning(token: str, nouns: dict[str, str]) -> str:
     if not token.startswith("▁") or len(word) < 2:
         return ""
     if word in GENERIC_NOUNS:
-        return "somebody"
+        return "somebody"  # sorted among the other meanings, which fixes its random row: another name would change the weights
     return nouns.get(word) or action_from_prompt(word) or ("idle" if word in negative("") else "")
