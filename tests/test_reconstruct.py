@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 import trimesh
-from akd.reconstruct.extract import mesh_from_splats
 
 import stick_rigs
 from akd.errors import AkdError
 from akd.files.gltf.read import read_gltf
+from akd.files.splat_surface import mesh_from_splats
 from akd.mesh import Material, Mesh
 from akd.motion import Motion
 from akd.reconstruct.fitted_splats import PaperSettings, fit_splats, foreground_psnr, random_views, reconstruct_splats

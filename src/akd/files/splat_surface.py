@@ -81,7 +81,7 @@ def _isosurface(
 
 
 def _body_points(splats: Splats, solid: Bool[torch.Tensor, " splat"]) -> Float[np.ndarray, "point 3"]:
-    """Points spread through each splat's body: its centre, and a fixed set within ``REACH`` standard deviations."""
+    """Points spread through each splat's body: its centre, and a fixed set within ``SEARCH_RADIUS`` standard deviations."""
     generator = np.random.default_rng(0)
     ball = generator.normal(size=(POINTS_PER_SPLAT, 3))
     ball *= SEARCH_RADIUS * generator.random((POINTS_PER_SPLAT, 1)) / np.linalg.norm(ball, axis=1, keepdims=True)
