@@ -4,6 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from akd.adam import Adam
 from akd.distill.recipe import Recipe
 from akd.distill.trajectory import Trajectory
 from akd.errors import AkdError
@@ -19,7 +20,7 @@ class Candidate:
         self.trajectory = trajectory
         # Adam's ε is set to the size of the first gradient (see ``descend``), so that channels with a small gradient move
         # little instead of as fast as all others.
-        self.optimiser = torch.optim.Adam(trajectory.parameters(), betas=(0.9, 0.99))
+        self.optimiser = Adam(trajectory.parameters(), betas=(0.9, 0.99))
 
     def descend(self, total: Float[Tensor, ""], recipe: Recipe, iteration: int) -> None:
         """One step of the optimiser on a total loss."""
@@ -30,12 +31,8 @@ class Candidate:
                 raise AkdError(f"The gradient of {name} is not finite at iteration {iteration}: use a lower learning rate.")
         if not self.optimiser.state:
             gradient = self.trajectory.curves.coefficients.grad
-            size = gradient.square().mean().sqrt().item() if gradient is not None else 0.0
-            for group in self.optimiser.param_groups:
-                group["eps"] = size
-        for group in self.optimiser.param_groups:
-            group["lr"] = recipe.rate(iteration)
-        self.optimiser.step()
+            self.optimiser.eps = gradient.square().mean().sqrt().item() if gradient is not None else 0.0
+        self.optimiser.step(recipe.rate(iteration))
 
     def reset_momentum(self) -> None:
         """Drop Adam's first moments, after the trajectory was changed by other means."""
@@ -47,7 +44,7 @@ class Candidate:
         tensors = {f"trajectory.{name}": part.detach() for name, part in self.trajectory.state_dict().items()}
         for name, value in self.trajectory.named_parameters():
             tensors |= {f"adam.{name}.{key}": part for key, part in self.optimiser.state.get(value, {}).items()}
-        return tensors | {"eps": torch.tensor(self.optimiser.param_groups[0]["eps"], dtype=torch.float64)}
+        return tensors | {"eps": torch.tensor(self.optimiser.eps, dtype=torch.float64)}
 
     @torch.no_grad()
     def load(self, tensors: dict[str, Tensor]) -> None:
@@ -56,5 +53,4 @@ class Candidate:
         for name, value in self.trajectory.named_parameters():
             if f"adam.{name}.step" in tensors:
                 self.optimiser.state[value] = {key: tensors[f"adam.{name}.{key}"] for key in ADAM_STATE}
-        for group in self.optimiser.param_groups:
-            group["eps"] = float(tensors["eps"])
+        self.optimiser.eps = float(tensors["eps"])

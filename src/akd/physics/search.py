@@ -21,6 +21,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from akd.adam import Adam
 from akd.character.articulation import Articulation
 from akd.character.limb_model import limb_model
 from akd.contact.foot_lock import typical_leg
@@ -99,11 +100,12 @@ class Search:
         window = min(window, self.frame_count)
         at = window_frames(window, self.frame_count)
         unknowns = [self.controls, *self.velocity]
-        optimiser = torch.optim.Adam([{"params": [self.controls]}, {"params": self.velocity}], betas=(0.9, 0.95))
+        of_controls, of_velocity = (Adam(part, betas=(0.9, 0.95)) for part in ([self.controls], self.velocity))
         before = [part.detach().clone() for part in unknowns]
         for step in range(iterations):
             next(steps, None)
-            self._schedule_rate(optimiser, window, step / iterations)
+            of_controls.zero_grad()
+            of_velocity.zero_grad()
             try:
                 self._loss(at, with_cost=step % EVALUATE_EVERY == 0 or step == iterations - 1).backward()
             except AkdError as error:
@@ -115,7 +117,9 @@ class Search:
                     return
                 self._double_substeps(error)
                 return self.windows(window, iterations - step, steps)
-            optimiser.step()
+            rate = self._rate(window, step / iterations)
+            of_controls.step(rate)
+            of_velocity.step(rate * (VELOCITY_RATE * self.body.gravity**0.5))
 
     def follow(self, iterations: int, steps: Iterator[int]) -> None:
         """Go through the clip once with a receding horizon, at every frame from the state the simulation has reached."""
@@ -172,14 +176,11 @@ class Search:
             self.controls.copy_(self.best.controls)
         self.best = self.best._replace(cost=math.inf, loss=math.inf, error=math.inf)
 
-    def _schedule_rate(self, optimiser: torch.optim.Adam, frames: int, done: float) -> None:
-        """Clear gradients and set the learning rate: a cosine over the stage, smaller for longer windows."""
+    def _rate(self, frames: int, done: float) -> float:
+        """The learning rate of the controls: a cosine over the stage, smaller for longer windows."""
         settings = self.settings
         rate = settings.rate * (4 / max(frames, 4)) ** 0.5 * (settings.whole_rate_share if frames == self.frame_count else 1.0)
-        rate *= settings.final_rate_share + (1 - settings.final_rate_share) * (1 + math.cos(math.pi * done)) / 2
-        for group, factor in zip(optimiser.param_groups, (1.0, VELOCITY_RATE * self.body.gravity**0.5), strict=True):
-            group["lr"] = rate * factor
-        optimiser.zero_grad()
+        return rate * (settings.final_rate_share + (1 - settings.final_rate_share) * (1 + math.cos(math.pi * done)) / 2)
 
     def _double_substeps(self, error: AkdError) -> None:
         """After a simulation that diverged: twice as many substeps, or raise its error."""
