@@ -1,10 +1,11 @@
-# make demo: environment + a sentence becomes a character that moves.  make test: environment + lint, types, tests.  make experiments: quick measurements.
+# make demo: environment + a sentence becomes a character that moves.  make experiments: quick measurements.
+# make quick: lint, types, import contracts and the tests of a minute.  make test: all tests but the slow ones.  make test-full: all.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint experiments bench clean
+.PHONY: demo quick test test-full lint experiments bench clean
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -20,8 +21,14 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
+quick: lint
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal -m 'not slow and not long'
+
 test: lint
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
+
+test-full: lint
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal -m ''
 
 bench: experiments
 

@@ -45,7 +45,7 @@ def parts(prompt: str) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "import torch", lambda: import_module("torch")
     yield "import numba", lambda: import_module("numba")
     yield "import scipy", lambda: [import_module(f"scipy.{name}") for name in ("ndimage", "optimize", "spatial", "interpolate")]
-    yield "import akd's modules", lambda: [import_module(f"akd.{name}") for name in ("cli.animate", "cli.progress", "pipeline.runs")]
+    yield "import akd's modules", lambda: [import_module(f"akd.{name}") for name in ("cli.progress", "pipeline.runs")]
 
     from akd.distill.loop import Distillation, without_steady_path
     from akd.distill.soft_film import film_softly
