@@ -19,6 +19,7 @@ UNITS = {1.0: "metres", 0.1: "decimetres", 0.01: "centimetres", 0.001: "millimet
 USUAL_LEG = 0.8  # metres: of the plausible units, the one that brings a leg nearest to this is taken
 PATH_CLIPS, PATH_FRAMES = 12, 16  # clips, and frames of each, that are sampled as evidence
 SOLE_THICKNESS = 0.05  # how far above a foot's lowest point its sole reaches [ℓ]
+ROWS = 1024  # of the table of weights, handled at a time
 SAME = 1e-6  # facing and relative height that differ by less from what was found are what was found
 Labels = tuple[tuple[Limb, ...], Int[np.ndarray, " joint"]]
 
@@ -74,10 +75,13 @@ def build_rig(
 
 def _gather_weights(file: FileRig, joint_of_bone: Int[np.ndarray, " bone"], joints: int) -> Float[np.ndarray, "vertex joint"]:
     """Skin weights of the joints: those of all bones that move with them."""
-    out = np.zeros((file.mesh.vertex_count, joints), np.float32)
-    for bone, joint in enumerate(joint_of_bone):
-        if joint >= 0:
-            out[:, joint] += file.weights[:, bone]
+    moving = np.flatnonzero(joint_of_bone >= 0)
+    _, first = np.unique(joint_of_bone[moving], return_index=True)  # every joint has a bone
+    out = np.empty((file.mesh.vertex_count, joints), np.float32)
+    for row in range(0, len(out), ROWS):  # no second table of doubles
+        out[row : row + ROWS] = file.weights[row : row + ROWS][:, moving[first]]
+    for bone in np.delete(moving, first):
+        out[:, joint_of_bone[bone]] += file.weights[:, bone]
     return out
 
 
@@ -86,9 +90,13 @@ def _clip_paths(file: FileRig, bones: Int[np.ndarray, " joint"], body: RestGeome
     if not file.clips or file.sample is None:
         return None
     chosen = file.clips[:: max(1, len(file.clips) // PATH_CLIPS)]
-    world = np.stack([file.sample(c.name, np.linspace(0, c.duration, PATH_FRAMES))[:, bones] for c in chosen])
     ends = np.einsum("jab,jb->ja", np.linalg.inv(file.rest[bones]), np.append(body.tails, np.ones((len(bones), 1)), 1))
-    return ClipPaths(world[..., :3, 3], np.einsum("cfjab,jb->cfja", world[..., :3, :], ends))
+    heads, tails = [], []
+    for clip in chosen:
+        world = file.sample(clip.name, np.linspace(0, clip.duration, PATH_FRAMES))[:, bones, :3]
+        heads.append(world[..., 3].copy())
+        tails.append(np.einsum("fjab,jb->fja", world, ends))
+    return ClipPaths(np.stack(heads), np.stack(tails))
 
 
 def _turn(
@@ -130,7 +138,7 @@ def _stand_on_ground(body: RestGeometry, limbs: tuple[Limb, ...]) -> Float[np.nd
 
 def _sole(body: RestGeometry, leg: Limb) -> Int[np.ndarray, " sole"]:
     """The vertices of a leg that are on the ground at rest, or nearest to it."""
-    own = np.flatnonzero(np.isin(body.owner, leg.joints))
+    own = body.vertices_of(list(leg.joints))
     heights = body.vertices[own, 1]
     return own[heights < heights.min(initial=np.inf) + SOLE_THICKNESS]
 
@@ -172,12 +180,14 @@ def _corrected_limbs(body: RestGeometry, labels: LabelFile) -> tuple[Limb, ...]:
     """The limbs of a label file on this body's joints."""
     place = {name: joint for joint, name in enumerate(body.names)}
     out: list[Limb] = []
+    titles: set[str] = set()
     for limb in labels.limbs:
         title = f"{limb.kind}_{limb.side}{limb.order}"
         if (unknown := next((name for name in limb.joints if name not in place), None)) is not None:
             raise AkdError(f"{labels.name}: {title} has a joint {unknown!r}, which is none of the character's; see akd inspect.")
-        if title in {x.name for x in out}:
+        if title in titles:
             raise AkdError(f"{labels.name} has two limbs {title}: give one of them another order.")
+        titles.add(title)
         inside = {place[name] for name in limb.joints}
         joints = tuple(sorted(inside))
         tops = [j for j in joints if body.parents[j] not in inside]

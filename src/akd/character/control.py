@@ -9,21 +9,23 @@ when it lies near q's bone. Both are lengths, so they add up to one cost.
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
-from scipy.spatial import cKDTree
 
+from akd.errors import AkdError
 from akd.mesh import vertex_areas
 from akd.rig import FileRig
 
 MIN_WEIGHT = 0.01  # a bone whose strongest weight is below this deforms nothing
 MIN_ROOT_SKIN = 0.02  # a root that moves less than this share of the skin is a helper that a few weights leaked to
+MANY_BONES = 50  # in rigs with more, a root may own less: half of an even share
 MAX_HELD_DRIFT = 0.005  # a link whose ends part by less than this [body size] in the clips holds
 MIN_LOOSE_DRIFT = 0.02  # a link whose ends part by more than this [body size] in the clips is no joint
 GAP_WEIGHT = 0.1  # cost of distance at rest, relative to drift in the clips
-CLIP_FRAMES = 48  # instants, over all clips, at which links are tried
+CLIP_FRAMES = 48  # instants, over all clips, at which links are tried …
+CLIP_SAMPLES = 48 * 512  # … and at most so many matrices for the bones of a large rig
+MAX_BONES = 4096  # time and memory are known up to here; characters have tens to hundreds
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +43,8 @@ class ControlTree:
 def control_tree(file: FileRig) -> ControlTree:
     """Find the tree of joints in a file's bones."""
     count = len(file.names)
+    if count > MAX_BONES:
+        raise AkdError(f"A character has at most {MAX_BONES} bones, and this file has {count}: remove those that move nothing.")
     links = _Links(file)
     deforming = file.weights.max(0, initial=0) > MIN_WEIGHT if file.weights.any() else np.ones(count, bool)
     joints = deforming | _needed_between(file, deforming, links)
@@ -51,7 +55,8 @@ def control_tree(file: FileRig) -> ControlTree:
     joint = np.full(count, -1)
     joint[order] = np.arange(len(order))
     parents = np.array([-1 if bone == root else joint[parent[bone]] for bone in order])
-    moved = [file.names[b] for b in order if b != root and parent[b] != _nearest(file.parents, kept, b)]
+    nearest = _nearest(file.parents, kept)
+    moved = [file.names[b] for b in order if b != root and parent[b] != nearest[b]]
     listed = ", ".join(moved[:6]) + (f" and {len(moved) - 6} more" if len(moved) > 6 else "")
     notes = (f"Attached to the bones they belong to: {listed}.",) if moved else ()
     return ControlTree(np.array(order), parents, _follow(file, joint, kept), notes)
@@ -72,16 +77,16 @@ def _needed_between(file: FileRig, deforming: Bool[np.ndarray, " bone"], links: 
     for bone in reversed(range(len(file.names))):
         if file.parents[bone] >= 0:
             carries[file.parents[bone]] |= carries[bone]
+    nearest, below = _nearest(file.parents, deforming), _children(file.parents, carries)
     for bone in np.flatnonzero(carries & ~deforming).tolist():
-        above = _nearest(file.parents, deforming, bone)
-        branches = np.flatnonzero(carries & (file.parents == bone)).tolist()
+        above = int(nearest[bone])
         if above >= 0:
-            needed[bone] = len(branches) > 1 or max(links.drift(b)[above] for b in branches) > MAX_HELD_DRIFT
+            needed[bone] = len(below[bone]) > 1 or max(links.drift_from(b, above) for b in below[bone]) > MAX_HELD_DRIFT
     return needed
 
 
 class _Links:
-    """The cost of links between bones, one row per child, computed on first use."""
+    """The cost of links between bones, one row per child, computed when needed: most bones keep their parent."""
 
     def __init__(self, file: FileRig) -> None:
         self.heads = file.rest[:, :3, 3]
@@ -90,14 +95,9 @@ class _Links:
         self.skin = (vertex_areas(file.mesh) @ file.weights) if file.weights.any() else np.ones(len(file.names))
         self.floor = points[:, 1].min()
         self.moved = _sample_clips(file) @ np.linalg.inv(file.rest) if file.clips else None
-        # How far every head (column) is from every bone's head or skin (row).
-        self.gaps = np.linalg.norm(self.heads[:, None] - self.heads, axis=-1) / self.size
-        for bone, weight in enumerate(file.weights.T):
-            skin = file.mesh.vertices[weight > 1 / 3]
-            if len(skin):
-                self.gaps[bone] = np.minimum(self.gaps[bone], cKDTree(skin).query(self.heads)[0] / self.size)
+        self.owned = np.nonzero(file.weights > 1 / 3)
+        self.vertices = file.mesh.vertices
 
-    @lru_cache  # noqa: B019 (lives as long as one call of control_tree)
     def drift(self, child: int) -> Float[np.ndarray, " bone"]:
         """How far the child's head strays, on average, from where each other bone would carry it in the clips."""
         if self.moved is None:
@@ -105,50 +105,68 @@ class _Links:
         carried = self.moved @ np.append(self.heads[child], 1.0)
         return np.linalg.norm(carried - carried[:, child, None], axis=-1).mean(0) / self.size
 
+    def drift_from(self, child: int, other: int) -> float:
+        """The same for one other bone."""
+        if self.moved is None:
+            return 0.0
+        carried = self.moved[:, [other, child]] @ np.append(self.heads[child], 1.0)
+        return float(np.linalg.norm(carried[:, 0] - carried[:, 1], axis=-1).mean() / self.size)
+
+    def gap(self, child: int) -> Float[np.ndarray, " bone"]:
+        """How far the child's head is at rest from every bone's head or skin."""
+        out = np.linalg.norm(self.heads - self.heads[child], axis=-1)
+        vertex, bone = self.owned
+        np.minimum.at(out, bone, np.linalg.norm(self.vertices - self.heads[child], axis=-1)[vertex])
+        return out / self.size
+
     def cost(self, child: int) -> Float[np.ndarray, " bone"]:
         """The price of each bone as the child's parent."""
-        return self.drift(child) + GAP_WEIGHT * self.gaps[:, child]
+        return self.drift(child) + GAP_WEIGHT * self.gap(child)
 
     def holds(self, hub: int, child: int, other: int) -> bool:
         """Whether this helper carries the child about as well as another bone would in the clips; without clips, a helper
         on the ground is taken for a handle."""
         if self.moved is not None:
-            return bool(self.drift(child)[hub] < max(MAX_HELD_DRIFT, 1.5 * self.drift(child)[other]))
+            return self.drift_from(child, hub) < max(MAX_HELD_DRIFT, 1.5 * self.drift_from(child, other))
         return bool(self.heads[hub, 1] > self.floor + 0.1 * self.size)
 
 
 def _choose_parents(file: FileRig, deforming: Bool[np.ndarray, " bone"], links: _Links) -> Int[np.ndarray, " bone"]:
     """The parent of every deforming bone: the file's where it deforms and holds, else the one that costs least."""
-    count = len(file.names)
-    parent = np.array([_nearest(file.parents, deforming, bone) for bone in range(count)])
+    parent = _nearest(file.parents, deforming)
     for bone in np.flatnonzero(deforming & (parent >= 0)).tolist():
-        if links.drift(bone)[parent[bone]] > MIN_LOOSE_DRIFT and _has_better_parent(bone, parent, deforming, links):
+        if links.drift_from(bone, int(parent[bone])) > MIN_LOOSE_DRIFT and _has_better_parent(bone, parent, deforming, links):
             parent[bone] = -1
     tree = _component(parent, deforming)
     orphans = np.flatnonzero(deforming & (parent < 0)).tolist()
     main = max(orphans, key=lambda o: links.skin[tree == o].sum())
 
     # A helper between several parts (a body bone without skin of its own) is a joint if it holds them best.
-    hub = _nearest(file.parents, ~deforming, main)
-    held = [o for o in orphans if o != main and _nearest(file.parents, ~deforming, o) == hub and hub >= 0]
-    held = [o for o in held if links.holds(hub, o, _cheapest_parent(o, tree, links))]
+    helpers = _nearest(file.parents, ~deforming)
+    hub = int(helpers[main])
+    held = [o for o in orphans if o != main and helpers[o] == hub and hub >= 0]
+    held = [o for o in held if links.holds(hub, o, _offer(o, tree, links)[1])]
     if held:
         parent[[*held, main]] = hub
         tree[np.isin(tree, [*held, main])] = hub
         tree[hub] = hub
         main = hub
-    waiting = [o for o in orphans if o not in held and o != main and parent[o] < 0]
-    while waiting:
-        _, bone = min((links.cost(o)[_cheapest_parent(o, tree, links)], o) for o in waiting)
-        parent[bone] = _cheapest_parent(bone, tree, links)
-        tree[tree == bone] = tree[parent[bone]]
-        waiting.remove(bone)
+    taken = {main, *held}
+    best = {o: _offer(o, tree, links) for o in orphans if o not in taken and parent[o] < 0}
+    while best:
+        bone = min(best, key=lambda o: (best[o][0], o))
+        home = parent[bone] = best.pop(bone)[1]
+        own = int(tree[home])
+        tree[tree == bone] = own
+        if own in best and tree[best[own][1]] == own:  # what it would have hung on hangs on it now
+            best[own] = _offer(own, tree, links)
     return parent
 
 
-def _cheapest_parent(bone: int, tree: Int[np.ndarray, " bone"], links: _Links) -> int:
-    """The cheapest parent for an orphan among the joints outside its own tree."""
-    return int(np.argmin(np.where((tree >= 0) & (tree != tree[bone]), links.cost(bone), np.inf)))
+def _offer(bone: int, tree: Int[np.ndarray, " bone"], links: _Links) -> tuple[float, int]:
+    """The least cost at which an orphan finds a parent outside its own tree, and that parent."""
+    cost = np.where((tree >= 0) & (tree != tree[bone]), links.cost(bone), np.inf)
+    return float(cost.min()), int(np.argmin(cost))
 
 
 def _has_better_parent(bone: int, parent: np.ndarray, deforming: np.ndarray, links: _Links) -> bool:
@@ -157,8 +175,8 @@ def _has_better_parent(bone: int, parent: np.ndarray, deforming: np.ndarray, lin
     inside[bone] = True
     for other in range(bone, len(parent)):
         inside[other] |= parent[other] >= 0 and inside[parent[other]]
-    others = links.cost(bone)[deforming & ~inside]
-    return bool(others.min(initial=np.inf) < 0.5 * links.cost(bone)[parent[bone]])
+    cost = links.cost(bone)
+    return bool(cost[deforming & ~inside].min(initial=np.inf) < 0.5 * cost[parent[bone]])
 
 
 def _component(parent: Int[np.ndarray, " bone"], kept: Bool[np.ndarray, " bone"]) -> Int[np.ndarray, " bone"]:
@@ -171,10 +189,12 @@ def _component(parent: Int[np.ndarray, " bone"], kept: Bool[np.ndarray, " bone"]
 
 def _drop_stray_roots(parent: Int[np.ndarray, " bone"], kept: Bool[np.ndarray, " bone"], skin: Float[np.ndarray, " bone"]) -> int:
     """The root; a bone on top with a single child and hardly any skin is a helper, not a hip."""
+    count = int(kept.sum())
+    least = MIN_ROOT_SKIN if count <= MANY_BONES else min(MIN_ROOT_SKIN, 0.5 / count)  # each of many bones owns little
     while True:
         root = next(int(b) for b in np.flatnonzero(kept) if parent[b] < 0)
         children = np.flatnonzero(kept & (parent == root))
-        if len(children) != 1 or skin[root] > MIN_ROOT_SKIN * skin.sum():
+        if len(children) != 1 or skin[root] > least * skin.sum():
             return root
         kept[root] = False
         parent[children[0]] = -1
@@ -182,34 +202,44 @@ def _drop_stray_roots(parent: Int[np.ndarray, " bone"], kept: Bool[np.ndarray, "
 
 def _parents_first(parent: Int[np.ndarray, " bone"], kept: Bool[np.ndarray, " bone"], root: int) -> list[int]:
     """All kept bones from the root down, depth first, in the file's order."""
-    order, stack = [], [root]
+    order, stack, below = [], [root], _children(parent, kept)
     while stack:
         bone = stack.pop()
         order.append(bone)
-        stack.extend(int(b) for b in reversed(np.flatnonzero(kept & (parent == bone))))
+        stack.extend(reversed(below[bone]))
     return order
 
 
 def _follow(file: FileRig, joint: Int[np.ndarray, " bone"], kept: Bool[np.ndarray, " bone"]) -> Int[np.ndarray, " bone"]:
     """Every bone moves with its nearest kept ancestor; one that has skin but no such ancestor, with the root."""
-    out = joint.copy()
+    out, nearest = joint.copy(), _nearest(file.parents, kept)
     for bone in np.flatnonzero(~kept).tolist():
-        ancestor = _nearest(file.parents, kept, bone)
+        ancestor = nearest[bone]
         out[bone] = joint[ancestor] if ancestor >= 0 else (0 if file.weights[:, bone].any() else -1)
     return out
 
 
-def _nearest(parents: Int[np.ndarray, " bone"], wanted: Bool[np.ndarray, " bone"], bone: int | np.integer) -> int:
-    """The nearest proper ancestor that is wanted, −1 if there is none."""
-    above = int(parents[bone])
-    while above >= 0 and not wanted[above]:
-        above = int(parents[above])
-    return above
+def _nearest(parents: Int[np.ndarray, " bone"], wanted: Bool[np.ndarray, " bone"]) -> Int[np.ndarray, " bone"]:
+    """Each bone's nearest proper ancestor that is wanted, −1 if there is none. Parents come before children."""
+    out = np.full(len(parents), -1)
+    for bone, above in enumerate(parents.tolist()):
+        if above >= 0:
+            out[bone] = above if wanted[above] else out[above]
+    return out
+
+
+def _children(parents: Int[np.ndarray, " bone"], kept: Bool[np.ndarray, " bone"]) -> list[list[int]]:
+    """The kept bones below each bone, in the file's order."""
+    out: list[list[int]] = [[] for _ in parents]
+    for bone in np.flatnonzero(kept & (parents >= 0)).tolist():
+        out[parents[bone]].append(bone)
+    return out
 
 
 def _sample_clips(file: FileRig) -> Float[np.ndarray, "frame bone 4 4"]:
     """World matrices at a few instants of each clip."""
     assert file.sample is not None
-    each = max(2, CLIP_FRAMES // len(file.clips))
-    chosen = file.clips[:: max(1, len(file.clips) * 2 // CLIP_FRAMES)]
+    frames = min(CLIP_FRAMES, max(CLIP_SAMPLES // len(file.names), 4))
+    each = max(2, frames // len(file.clips))
+    chosen = file.clips[:: max(1, len(file.clips) * 2 // frames)]
     return np.concatenate([file.sample(clip.name, np.linspace(0, clip.duration, each)) for clip in chosen])

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Int
+from scipy.spatial import cKDTree
 
 from akd.character.symmetry import ClipPaths, RestGeometry, says
 from akd.skeleton import Kind, Limb, Side
@@ -120,12 +121,10 @@ def _standing(body: RestGeometry, partner: Int[np.ndarray, " joint"], pairs: lis
     out = [branch for branch in pairs if _stands(body, branch, gap[branch.top] / body.height)]
     if len(out) < 4:
         return out
-    lengths = [branch.length for branch in out]  # of many legs, some may be lifted at rest
-    for branch in pairs:
-        alike = 0.5 * min(lengths) < branch.length < 2 * max(lengths)
-        if branch.top not in {x.top for x in out} and alike and gap[branch.top] < MAX_SIBLING_GAP * branch.length:
-            out.append(branch)
-    return out
+    shortest, longest = min(x.length for x in out), max(x.length for x in out)
+    tops = {x.top for x in out}  # of many legs, some may be lifted at rest
+    lifted = [x for x in pairs if x.top not in tops and gap[x.top] < MAX_SIBLING_GAP * x.length]
+    return out + [x for x in lifted if 0.5 * shortest < x.length < 2 * longest]
 
 
 def _stands(body: RestGeometry, branch: _Branch, gap: float) -> bool:
@@ -184,10 +183,10 @@ def label_limbs(body: RestGeometry, partner: Int[np.ndarray, " joint"], paths: C
     swims = _swims(body, partner, pairs, standing, paths)
     legs = [] if swims else sorted(branch.top for branch in standing)
     path = _head_path(body, partner)
-    branches = [j for j in tops if j not in legs]
+    branches = [j for j in tops if j not in set(legs)]
     head = _head_start(body, path)
     place = {j: _attachment(body, path, j) for j in [*legs, *branches]}
-    near = {j: _nearest_skin(body, path, j) for j in branches}  # ears sit in the head's skin, wherever their tree begins
+    near = _nearest_skin(body, path, branches)  # ears sit in the head's skin, wherever their tree begins
     on_head = {j for j in branches if _is_on_head(body, path, head, j, max(place[j], near[j]), swims)}
     on_head = {j for j in on_head if partner[j] in on_head}
     limbs = [j for j in branches if j not in on_head and _is_long_enough(body, j, swims)]
@@ -263,13 +262,16 @@ def _head_path(body: RestGeometry, partner: Int[np.ndarray, " joint"]) -> list[i
     inside = set(centre)
     ends = [j for j in centre if not any(c in inside for c in body.children[j])]
 
+    called = np.zeros(len(body.parents), bool)
+    for joint in centre[1:]:
+        called[joint] = called[body.parents[joint]] or says(body.names[joint], "head")
+
     def merit(joint: int) -> float:
         tip = body.tails[joint] - body.joints[0]
-        called = any(says(body.names[j], "head") for j in _path(body, joint)[1:])
-        return float(tip[0] + tip[1]) / body.size + called - 0.5 * says(body.names[joint], "tail")
+        return float(tip[0] + tip[1]) / body.size + called[joint] - 0.5 * says(body.names[joint], "tail")
 
     path = _path(body, max(ends, key=merit))
-    if any(says(body.names[j], "head") for j in path[1:]):
+    if called[path[-1]]:
         return path
     gain = [float(body.skin([j])[:, :2].sum(1).max()) for j in path]
     foremost = int(np.argmax(gain))
@@ -314,10 +316,16 @@ def _attachment(body: RestGeometry, path: list[int], joint: int) -> int:
     return max(int(np.argmin(distances)), path.index(above) if above in path else 0)
 
 
-def _nearest_skin(body: RestGeometry, path: list[int], joint: int) -> int:
-    """The place on the path whose skin is nearest to where a branch begins."""
-    distances = [np.linalg.norm(body.skin([j]) - body.joints[joint], axis=-1).min() for j in path]
-    return int(np.argmin(distances))
+def _nearest_skin(body: RestGeometry, path: list[int], tops: list[int]) -> dict[int, int]:
+    """The place on the path whose skin is nearest to where each branch begins; the first of several that are as near."""
+    if not tops:
+        return {}
+    skins = [body.skin([joint]) for joint in path]
+    place = np.repeat(np.arange(len(path)), [len(skin) for skin in skins])
+    tree = cKDTree(np.concatenate(skins))
+    distance, _ = tree.query(body.joints[tops])
+    same = tree.query_ball_point(body.joints[tops], distance * (1 + 1e-9) + 1e-12 * body.size)
+    return {top: int(place[points].min()) for top, points in zip(tops, same, strict=True)}
 
 
 def _tails(body: RestGeometry, partner: Int[np.ndarray, " joint"], path: list[int], limbs: set[int]) -> list[int]:

@@ -163,7 +163,10 @@ class ClipPaths(NamedTuple):
         return ClipPaths(self.heads @ rotation.T, self.tails @ rotation.T)
 
 
-SAMPLED_VERTICES = 600  # how many take part in the search for the plane
+SAMPLED_VERTICES = 600  # how many take part in the search for the plane …
+MAX_SAMPLED_POINTS = 2400  # … at least four of each joint, and with the joints at most so many
+BRUTE_FORCE_CHILDREN = 48  # up to here, every child of a joint is compared with every other …
+NEAREST_CHILDREN = 16  # … and beyond, with so many that are nearest to its mirror image
 MAX_POINT_ERROR = 0.05  # a point farther than this from its mirror image [body size] counts as this far
 PLANE_TIE = 0.004  # planes whose mean errors [body size] differ by less are told apart by how well they split the joints
 NAME_ALLOWANCE = 0.015  # how much worse [mean error / body size] a plane may be that agrees with the names
@@ -206,7 +209,7 @@ def mirror_partners(body: RestGeometry) -> Int[np.ndarray, " joint"]:
 
 def _match(body: RestGeometry, ones: tuple[int, ...], others: tuple[int, ...], same: bool) -> list[tuple[int, int]]:
     """Pair the children of two mirrored joints (or of one joint on the plane) by what each carries, nearest first."""
-    pairs = sorted((_mirror_distance(body, a, b), a, b) for i, a in enumerate(ones) for b in (ones[i:] if same else others))
+    pairs = sorted((_mirror_distance(body, a, b), a, b) for a, b in _candidates(body, ones, others, same))
     out, used = [], set()
     for distance, a, b in pairs:
         if a in used or b in used or (a != b and distance > MAX_PARTNER_GAP * body.size):
@@ -216,6 +219,20 @@ def _match(body: RestGeometry, ones: tuple[int, ...], others: tuple[int, ...], s
     if not same:  # what has no partner inside a limb still has a subtree to walk through
         return out
     return out + [(a, a) for a in ones if a not in used]
+
+
+def _candidates(body: RestGeometry, ones: tuple[int, ...], others: tuple[int, ...], same: bool) -> list[tuple[int, int]]:
+    """Which children to compare: all of them, or the nearest where a joint has very many."""
+    if max(len(ones), len(others)) <= BRUTE_FORCE_CHILDREN:
+        return [(a, b) for i, a in enumerate(ones) for b in (ones[i:] if same else others)]
+    if not others:
+        return []
+    flip = np.array([1.0, 1.0, -1.0])
+    place = lambda joints, sign: np.concatenate((body.joints[joints] * sign, body.centres[joints] * sign), 1)  # noqa: E731
+    count = min(NEAREST_CHILDREN, len(others))
+    _, near = cKDTree(place(list(others), 1.0)).query(place(list(ones), flip), k=range(1, count + 1))
+    found = [(a, others[b]) for a, row in zip(ones, near.tolist(), strict=True) for b in row]
+    return sorted({(min(a, b), max(a, b)) for a, b in found}) if same else found
 
 
 def _mirror_distance(body: RestGeometry, a: int, b: int) -> float:
@@ -232,7 +249,8 @@ def _sample(body: RestGeometry) -> Float[np.ndarray, "point 3"]:
     each = max(4, SAMPLED_VERTICES // len(body.joints))
     own = [body.vertices_of([joint]) for joint in range(len(body.joints))]
     chosen = [vertices[:: max(1, len(vertices) // each)] for vertices in own]
-    return np.concatenate((body.vertices[np.concatenate(chosen)], np.repeat(body.joints, max(1, each // 4), 0)))
+    points = np.concatenate((body.vertices[np.concatenate(chosen)], np.repeat(body.joints, max(1, each // 4), 0)))
+    return points[:: -(-len(points) // MAX_SAMPLED_POINTS)]
 
 
 def _try_plane(

@@ -1,6 +1,8 @@
 """Animations of a glTF file, sampled at any times."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import takewhile
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -43,13 +45,21 @@ class ClipSampler:
     tracks: dict[str, tuple[Track, ...]]
     """By clip name."""
 
+    @cached_property
+    def _needed(self) -> list[int]:
+        """The bones and all nodes above them."""
+        found: set[int] = set()
+        for bone in self.bones:
+            found.update(takewhile(lambda node: node not in found, self.tree.ancestors(bone)))
+        return sorted(found)
+
     def __call__(self, name: str, times: np.ndarray) -> np.ndarray:
         """Frame × bone × 4 × 4; before the first and after the last key the pose holds."""
         if name not in self.tracks:
             known = shortened(", ".join(self.tracks))
             raise AkdError(f"{self.document.path.name} has no clip named {name!r}; it has {len(self.tracks)}: {known}.")
         seconds = np.atleast_1d(np.asarray(times, float))
-        needed = sorted({above for bone in self.bones for above in self.tree.ancestors(bone)})
+        needed = self._needed
         place = {node: i for i, node in enumerate(needed)}
         parents = np.array([place.get(int(self.tree.parents[node]), -1) for node in needed], int)
         tracks = [track for track in self.tracks[name] if track.node in place]
