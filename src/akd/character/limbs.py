@@ -17,7 +17,8 @@ from akd.skeleton import Kind, Limb, Side
 MAX_STANDING_GAP = 0.04  # a limb whose end comes this near to the ground [body heights] stands on it
 MAX_NAMED_GAP = 0.2  # up to here, names may call it a leg
 MAX_SIBLING_GAP = 0.25  # … and up to here [its own length] it is one if it is as long as a leg that stands
-MAX_HANGING_SKIN = 0.15  # how far skin may hang below the feet (capes, swords, tails) [body heights]
+MAX_HANGING_SKIN = 0.15  # how far skin of the trunk may hang below the feet (capes, tails) [body heights]
+MAX_INNER_SKIN = 0.08  # … and that of a leg's inner half (trousers) below its outer half [body heights]
 MIN_LIMB_LENGTH = 0.07  # side branches shorter than this [body size] are no limbs of their own …
 MIN_SHORT_LIMB_LENGTH = 0.15  # … nor are those of one or two joints that are shorter than this
 MIN_OFF_PLANE = 0.02  # a branch without partner belongs to a side if it is this far from the plane [body size]
@@ -52,14 +53,17 @@ class _Branch(NamedTuple):
     """From the first joint to the farthest joint or bone end."""
     low: float
     """Height of the lowest point of its outer half."""
+    lowest: float
+    """Height of its lowest point."""
 
     @classmethod
     def at(cls, body: RestGeometry, top: int) -> "_Branch":
         joints = body.subtree(top)
         reach = np.linalg.norm(body.tails[joints] - body.joints[top], axis=-1)
         length = max(float(reach.max()), float(np.linalg.norm(body.joints[joints] - body.joints[top], axis=-1).max()))
-        outer = body.skin(joints[reach >= 0.5 * length]) if length > 0 else body.skin(joints)
-        return cls(top, joints, length, float(outer[:, 1].min()) if len(outer) else float(body.joints[top, 1]))
+        far = joints[reach >= 0.5 * length]
+        outer = body.skin(far if len(far) else joints)
+        return cls(top, joints, length, float(outer[:, 1].min()), float(body.skin(joints)[:, 1].min()))
 
 
 def side_roots(body: RestGeometry, partner: Int[np.ndarray, " joint"]) -> list[int]:
@@ -113,11 +117,14 @@ def _split_girdle(body: RestGeometry, top: int) -> list[int]:
 
 def _standing(body: RestGeometry, partner: Int[np.ndarray, " joint"], pairs: list[_Branch]) -> list[_Branch]:
     """The paired branches whose ends are on the ground, which is where the lowest of them is."""
-    low = {branch.top: branch.low for branch in pairs}
-    ground = min(low.values(), default=0.0)
-    if ground - body.low > MAX_HANGING_SKIN * body.height:
+    low = {branch.top: branch.low for branch in pairs if branch.low - branch.lowest < MAX_INNER_SKIN * body.height}
+    both = [top for top in low if int(partner[top]) in low]
+    level = {top: max(low[top], low[int(partner[top])]) for top in both}  # one of a pair may hold a sword
+    ground = min(level.values(), default=0.0)
+    if ground - body.skin(_centre(body, partner))[:, 1].min() > MAX_HANGING_SKIN * body.height:
         return []
-    gap = {top: max(low[top], low.get(int(partner[top]), low[top])) - ground for top in low}
+    gap = {top: level[top] - ground for top in level}
+    pairs = [branch for branch in pairs if branch.top in gap]
     out = [branch for branch in pairs if _stands(body, branch, gap[branch.top] / body.height)]
     if len(out) < 4:
         return out

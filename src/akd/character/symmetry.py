@@ -165,6 +165,7 @@ class ClipPaths(NamedTuple):
 
 SAMPLED_VERTICES = 600  # how many take part in the search for the plane …
 MAX_SAMPLED_POINTS = 2400  # … at least four of each joint, and with the joints at most so many
+NAMED_PAIR_FACTOR = 0.5  # joints named after opposite sides count as nearer to each other's mirror image by this
 BRUTE_FORCE_CHILDREN = 48  # up to here, every child of a joint is compared with every other …
 NEAREST_CHILDREN = 16  # … and beyond, with so many that are nearest to its mirror image
 MAX_POINT_ERROR = 0.05  # a point farther than this from its mirror image [body size] counts as this far
@@ -241,7 +242,9 @@ def _mirror_distance(body: RestGeometry, a: int, b: int) -> float:
     heads = np.linalg.norm(body.joints[a] * flip - body.joints[b])
     limbs = np.linalg.norm(body.centres[a] * flip - body.centres[b])
     sizes = abs(body.counts[a] - body.counts[b])
-    return float(heads + limbs) / 2 + 0.01 * body.size * sizes
+    sides = side_of(body.names[a]), side_of(body.names[b])
+    hint = NAMED_PAIR_FACTOR if None not in sides and sides[0] != sides[1] else 1.0
+    return hint * (float(heads + limbs) / 2 + 0.01 * body.size * sizes)
 
 
 def _sample(body: RestGeometry) -> Float[np.ndarray, "point 3"]:

@@ -86,9 +86,11 @@ def _json(source: Path) -> Any:
 
 
 def _limb(entry: Any, name: str) -> NamedLimb:
+    kind: Any
+    side: Any
     if not isinstance(entry, dict):
         raise AkdError(f'{name}: a limb is {{"kind", "side", "order", "joints"}}, not {_short(entry)}.')
-    kind, side, order, joints, tip = (entry.get(key) for key in ("kind", "side", "order", "joints", "tip"))
+    kind, side, order, joints, tip = (entry.get(key, None) for key in ("kind", "side", "order", "joints", "tip"))
     if kind not in get_args(Kind):
         raise AkdError(f"{name}: a limb is a {', '.join(get_args(Kind))}, not {_short(kind)}.")
     if side not in get_args(Side):
