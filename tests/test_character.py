@@ -254,7 +254,7 @@ def test_nothing_is_overwritten(assets: Path, tmp_path: Path):
     save_animation(rig, wiggle(rig), target)
     with pytest.raises(AkdError, match="exists already"):
         save_animation(rig, wiggle(rig), target)
-    with pytest.raises(AkdError, match="own file"):
+    with pytest.raises(AkdError, match="never overwritten"):
         save_animation(rig, wiggle(rig), assets / "rigged_figure/RiggedFigure.glb", force=True)
 
 
