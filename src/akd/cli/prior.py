@@ -51,7 +51,7 @@ class Clips:
     count: int = 380
     """How many individuals."""
     current_plans: bool = False
-    """Begin a run with all plans and words of this version instead of those of the shipped prior. A run keeps what it began with."""
+    """Begin a run with all plans and words of this version instead of the shipped prior's. A run keeps what it began with."""
 
     def run(self) -> None:
         from rich.progress import Progress

@@ -11,7 +11,7 @@ import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from akd.errors import AkdError
 from akd.files.reading import file_text
@@ -101,7 +101,7 @@ def _limb(entry: Any, name: str) -> NamedLimb:
         raise AkdError(f"{name}: the joints of {kind}_{side}{order} are a list of their names, not {_short(joints)}.")
     if tip is not None and tip not in joints:
         raise AkdError(f"{name}: the tip of {kind}_{side}{order} is one of its joints, not {_short(tip)}; or leave it out.")
-    return NamedLimb(kind, side, order, tuple(joints), tip)
+    return NamedLimb(cast(Kind, kind), cast(Side, side), order, tuple(joints), tip)
 
 
 def _facing(value: Any, name: str) -> tuple[float, float, float] | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from akd.creatures.captions import action_from_prompt
 from akd.distill.foot_locking import finish
 from akd.distill.loop import Distillation
 from akd.distill.recipe import RECIPES, Recipe
@@ -130,7 +131,7 @@ def optimise(run: Distillation, folder: RunFolder, progress: Progress) -> Motion
         motion = measured = None
         if run.iteration % MEASURE_EVERY == 0:
             motion = finish(task, run.trajectory)
-            measured = evaluate(task.rig, motion, from_file=False)
+            measured = evaluate(task.rig, motion)
             if run.iteration % STRIP_EVERY == 0:
                 write_image(folder["strip.png"], strip_picture(task.rig, motion))
         folder.append_log(numbers | ({} if measured is None else {"measured": measured.as_dict()}))
@@ -142,7 +143,7 @@ def optimise(run: Distillation, folder: RunFolder, progress: Progress) -> Motion
 def _animation(job: Job, task: Task, motion: Motion, log: list[dict[str, Any]], progress: Progress) -> Animation:
     """Measure a finished motion and track it if that is asked for."""
     progress.stage("measuring")
-    measured = evaluate(task.rig, motion, from_file=False)
+    measured = evaluate(task.rig, motion, asked=action_from_prompt(job.prompt))
     tracked: Any = None
     if job.track:
         from akd.physics.track import track  # Warp takes a while to import

@@ -56,7 +56,7 @@ def write_poses(rig: Rig, motion: Motion, out: Path, sheet: Path, *, name: str) 
 
 
 def write_pose_sheet(rig: Rig, pose: Pose, path: Path) -> list[Path]:
-    """A picture of some of the poses, evenly chosen; none of a bare skeleton, which has nothing to see. Returns what was written."""
+    """A picture of some of the poses, evenly chosen; none of a bare skeleton. Returns what was written."""
     if not len(rig.mesh.faces):
         return []
     count = len(pose.angles)

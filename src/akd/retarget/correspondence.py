@@ -4,8 +4,8 @@ Limbs are matched by label (kind, side, order), never by name. The rotation of e
 ``Q_j(t) = R_i(t) A_j`` with R the source's rotations and A_j the rotation that brings the target's rest pose onto the source's:
 
 - *Arms and wings*, and legs of the same shape, are aligned bone by bone from the body outwards, each by the smallest
-  rotation that makes its rest direction the source's. So absolute bone directions are carried over, whatever the rest poses are (T, A, bent),
-  and twist is that of the source.
+  rotation that makes its rest direction the source's. So absolute bone directions are carried over, whatever the rest poses
+  are (T, A, bent), and twist is that of the source.
 - *Legs of another shape* (a dog's on a horse, a person's on an ostrich) are aligned by the line from hip to foot only: bends
   are added to the target's own, and inverse kinematics puts the feet where they belong.
 - *Tails* are aligned as a whole, from root to tip: one that hangs at rest is lifted where the source's is.
