@@ -17,9 +17,8 @@ from rich.table import Table
 from akd.character.articulation import Articulation, articulation_of
 from akd.creatures.build import creature
 from akd.physics.mjcf import to_mjcf
-from akd.physics.settings import PhysicsSettings
+from akd.physics.settings import PhysicsSettings, State, state_at_rest
 from akd.physics.simulate import simulate
-from akd.physics.state import State, state_at_rest
 from akd.rig import Rig
 
 FPS = 30.0

@@ -20,7 +20,6 @@ from akd.assets import load_rig
 from akd.character.clips import read_clip
 from akd.creatures.build import creature
 from akd.posespace.denoiser import Denoiser, Poses
-from akd.posespace.limits import LIMIT_SPREADS
 from akd.posespace.measures import (
     CORRUPTIONS,
     auc,
@@ -38,7 +37,7 @@ from akd.posespace.representation import pose_to_vectors
 from akd.posespace.rig_batch import batch_kinematics
 from akd.posespace.solving import Handle
 from akd.posespace.space import PoseSpace
-from akd.posespace.validity import ALLOWED_DEPTH
+from akd.posespace.validity import ALLOWED_DEPTH, LIMIT_SPREADS
 from akd.rig import Rig
 from akd.rigging.rig_file import rig_file
 from akd.training.data_card import FIRST_HELD_OUT_SEED, HELD_OUT_PLANS

@@ -30,9 +30,8 @@ from akd.files.video import write_picture
 from akd.motion import Motion
 from akd.physics.search import Search
 from akd.physics.settings import ClipMode
-from akd.physics.tolerances import Tolerances, exceeded
 from akd.physics.track import TrackResult, track
-from akd.physics.track_settings import RECIPES, TrackSettings
+from akd.physics.track_settings import RECIPES, Tolerances, TrackSettings, exceeded
 from akd.pipeline.track import sheet
 from akd.rig import Rig
 from akd.skeleton import Pose

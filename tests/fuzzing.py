@@ -44,12 +44,12 @@ from akd.files.gltf.read import read_gltf
 from akd.files.meshes import read_mesh
 from akd.files.motion_npz import read_motion, write_motion
 from akd.files.rignet import read_rignet, write_rignet
+from akd.files.skeleton_json import read_skeleton_json
 from akd.files.splat_ply import read_splats, write_splats
 from akd.files.usd import rig_of as usd_rig_of
 from akd.mesh import Mesh
 from akd.motion import Motion
 from akd.rig import FileRig, Rig
-from akd.rigging.skeleton_json import read_skeleton_json
 from akd.skeleton import Skeleton
 from akd.splats import Splats
 from tiny_gltf import glb_bytes, skinned_arm

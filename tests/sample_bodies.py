@@ -5,8 +5,7 @@ import torch
 
 from akd.character.articulation import Articulation
 from akd.physics.reference import kinematics
-from akd.physics.settings import PhysicsSettings
-from akd.physics.state import State
+from akd.physics.settings import PhysicsSettings, State
 from akd.skeleton import bone_frames
 
 PASSIVE = PhysicsSettings(substeps=10, stiffness=0.0, damping=0.0, clip_mode="none")

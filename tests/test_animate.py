@@ -19,8 +19,7 @@ from akd.distill.recipe import Recipe
 from akd.errors import AkdError
 from akd.files import writing
 from akd.pipeline import animate, results, runs
-from akd.pipeline.job import Job, make_task, sentences
-from akd.pipeline.progress import Progress
+from akd.pipeline.job import Job, Progress, make_task, sentences
 from akd.pipeline.run_folder import FILES, RunFolder
 from akd.pipeline.runs import begin_runs, difference, resume_runs
 from akd.prior.families import FAMILIES

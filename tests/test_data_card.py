@@ -15,8 +15,7 @@ from akd.prior.load import EMBEDDED_FOLDER
 from akd.training import data_card
 from akd.training.data_card import CARD_NAME, SHIPPED_CARD, DataCard, current_card, run_card
 from akd.training.posespace.dataset import write_pose_shards
-from akd.training.prior.captions import caption_tokenizer, clip_caption
-from akd.training.prior.clips import ClipLabel, individuals
+from akd.training.prior.clips import ClipLabel, caption_tokenizer, clip_caption, individuals
 from akd.training.prior.export import model_card
 from akd.training.prior.run import PriorRun
 from akd.training.prior.video_model import TextToVideoModel

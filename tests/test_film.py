@@ -14,7 +14,7 @@ import stick_rigs
 from akd.creatures.build import creature
 from akd.errors import AkdError
 from akd.files.video import contact_sheet, every, read_video, write_picture, write_video
-from akd.gait.stride import MIN_LEG_METRES
+from akd.gait.table import MIN_LEG_METRES
 from akd.motion import Motion
 from akd.reconstruct.skinned import skinned_splats
 from akd.render import preview

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from akd.character.limb_model import CACHED_RIGS, limb_model
-from akd.contact.easing import keyed_curve, lift_arc, septic_step
+from akd.contact.stance import keyed_curve, lift_arc, septic_step
 from akd.contact.traces import trace
 from akd.creatures.body_ik import solve_motion
 from akd.creatures.build import creature
@@ -17,8 +17,7 @@ from akd.creatures.gaits import actions_for, gait_motion, gaits_for
 from akd.creatures.targets import BodyTargets, standing_feet
 from akd.errors import AkdError
 from akd.gait.measures import phase_distance
-from akd.gait.stride import Style
-from akd.gait.table import GAITS
+from akd.gait.table import GAITS, Style
 from akd.measure.evaluation import evaluate
 from akd.rig import Rig
 from akd.skeleton import forward_kinematics

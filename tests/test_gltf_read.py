@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from akd.errors import AkdError
 from akd.files.gltf.document import GltfSource, accessor, read_document
-from akd.files.gltf.images import linear_to_srgb, srgb_to_linear
+from akd.files.gltf.materials import linear_to_srgb, srgb_to_linear
 from akd.files.gltf.read import read_gltf
 from akd.rig import FileRig
 from tiny_gltf import TRIANGLE, TinyGltf, glb_bytes, skinned_arm

@@ -8,8 +8,7 @@ import trimesh
 from PIL import Image
 
 from akd.errors import AkdError
-from akd.files.meshes import read_mesh
-from akd.files.obj import read_obj, write_obj
+from akd.files.meshes import read_mesh, read_obj, write_obj
 from akd.mesh import Mesh
 
 SQUARE = """mtllib square.mtl

@@ -13,9 +13,8 @@ from akd.creatures.gaits import gait_motion
 from akd.motion import Motion
 from akd.physics.mjcf import R_mujoco_stage, replay, to_mjcf
 from akd.physics.search import moving_states
-from akd.physics.settings import PhysicsSettings
+from akd.physics.settings import PhysicsSettings, pose_of
 from akd.physics.simulate import simulate
-from akd.physics.state import pose_of
 from akd.skeleton import forward_kinematics
 
 mujoco = pytest.importorskip("mujoco")

@@ -4,9 +4,8 @@ import pytest
 import torch
 
 from akd.creatures.build import creature
-from akd.distill.channel_scale import channel_scale
 from akd.distill.phases import PHASE_BINS, choose_phases, phase_shifted, smoothed_minimum
-from akd.distill.trajectory import Fourier, Trajectory
+from akd.distill.trajectory import Fourier, Trajectory, channel_scale
 from akd.rig import Rig
 from akd.skeleton import forward_kinematics
 

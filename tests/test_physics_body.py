@@ -11,9 +11,8 @@ from akd.creatures.build import creature
 from akd.cuboids import bone_cuboids
 from akd.errors import AkdError
 from akd.physics.reference import kinematics
-from akd.physics.settings import PhysicsSettings, constants, suitable_substeps
+from akd.physics.settings import PhysicsSettings, constants, pose_of, state_at_rest, suitable_substeps, with_velocity
 from akd.physics.simulate import simulate
-from akd.physics.state import pose_of, state_at_rest, with_velocity
 from akd.skeleton import forward_kinematics
 from sample_rigs import box_rig
 

@@ -8,9 +8,8 @@ from akd.character.articulation import Articulation, articulation_of
 from akd.creatures.build import creature
 from akd.errors import AkdError
 from akd.physics import reference
-from akd.physics.settings import PhysicsSettings, constants
+from akd.physics.settings import PhysicsSettings, State, constants
 from akd.physics.simulate import between_frames, simulate
-from akd.physics.state import State
 from sample_bodies import chain_body, moving_state
 from sample_rigs import box_rig
 

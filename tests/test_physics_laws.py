@@ -5,9 +5,8 @@ import pytest
 import torch
 
 from akd.physics.measures import assist_torques, ground_forces, joint_torques
-from akd.physics.settings import PhysicsSettings
+from akd.physics.settings import PhysicsSettings, State
 from akd.physics.simulate import simulate
-from akd.physics.state import State
 from sample_bodies import PASSIVE, brick, chain_body, mechanics, moving_state
 
 

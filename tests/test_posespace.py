@@ -11,20 +11,19 @@ from akd.creatures.build import creature
 from akd.errors import AkdError
 from akd.mesh import Mesh
 from akd.posespace.denoiser import Denoiser
-from akd.posespace.limits import write_limits
 from akd.posespace.measures import coverage, crossing_edges
 from akd.posespace.network import NetworkConfig, PoseNetwork, Range, load_network, save_weights
 from akd.posespace.representation import mirrored, pose_to_vectors, rig_descriptor, vectors_to_pose
 from akd.posespace.solving import Handle
 from akd.posespace.space import PoseSpace
+from akd.posespace.validity import write_limits
 from akd.posespace.walking import evenly_spaced
 from akd.rig import Rig
 from akd.skeleton import Skeleton, forward_kinematics
 from akd.training.data_card import FIRST_HELD_OUT_SEED, TRAINING_PLANS
 from akd.training.loop import TrainingConfig
 from akd.training.posespace.batches import draw_batch
-from akd.training.posespace.dataset import read_pose_shards, write_pose_shards
-from akd.training.posespace.point_rig import point_rig
+from akd.training.posespace.dataset import point_rig, read_pose_shards, write_pose_shards
 from akd.training.posespace.train import PoseTraining, range_loss, train_posespace, trained_so_far
 from test_posespace_values import other_order, reordered
 

@@ -27,13 +27,7 @@ from akd.rig import Rig
 from akd.skeleton import Pose, Skeleton, forward_kinematics
 from akd.training.data_card import FIRST_HELD_OUT_SEED, HELD_OUT_PLANS, TRAINING_PLANS
 from akd.training.posespace.augment import MIN_LEG_STEEPNESS, augmented, change_rest_pose, leg_straightening
-from akd.training.posespace.dataset import (  # fmt: skip
-    collision_free,
-    draw_rig_poses,
-    point_rig,
-    read_pose_shards,
-    write_pose_shards,
-)
+from akd.training.posespace.dataset import collision_free, draw_rig_poses, point_rig, read_pose_shards, write_pose_shards
 from akd.training.posespace.joint_edits import (
     StagePoses,
     add_collar_bones,

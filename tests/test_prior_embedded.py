@@ -14,7 +14,7 @@ from akd.prior.prior import VideoPrior
 from akd.render.film import FilmSettings
 from akd.training.prior.cache import ClipCache, to_network
 from akd.training.prior.clips import ClipLabel
-from akd.training.prior.encoder_init import init_encoder
+from akd.training.prior.network_init import init_encoder
 from akd.training.prior.networks import build_pipeline, build_vae
 
 

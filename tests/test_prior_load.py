@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from akd.errors import AkdError
-from akd.prior import hub, load
+from akd.prior import folder as hub
+from akd.prior import load
 from akd.prior.folder import check_weights, read_index
 from akd.prior.load import EMBEDDED_FOLDER, load_prior
 from tiny_priors import tiny

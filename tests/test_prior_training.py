@@ -11,8 +11,7 @@ from torch import nn
 from akd.errors import AkdError
 from akd.training.data_card import FIRST_HELD_OUT_SEED, HELD_OUT_PLANS
 from akd.training.loop import TrainingConfig, TrainingState, learning_rate_factor, train
-from akd.training.prior.captions import caption_tokenizer, clip_caption
-from akd.training.prior.clips import CLIP_FILM, ClipLabel, individuals
+from akd.training.prior.clips import CLIP_FILM, ClipLabel, caption_tokenizer, clip_caption, individuals
 
 CONFIG = TrainingConfig(steps=12, learning_rate=0.01, warmup=2, save_every=4)
 

@@ -19,8 +19,7 @@ from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
 from akd.files.gltf.write_rig import encode_rig
 from akd.measure.evaluation import Evaluation, evaluate
-from akd.measure.plots import common_bounds, contact_chart, line_panel
-from akd.measure.report import foot_contact, limb_title, most_moving, write_report
+from akd.measure.report import common_bounds, contact_chart, foot_contact, limb_title, line_panel, most_moving, write_report
 from akd.measure.wording import METRICS, metric_text, verdict_sentence
 from akd.motion import Motion
 from akd.skeleton import Pose

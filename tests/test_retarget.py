@@ -12,8 +12,8 @@ import torch
 from scipy.spatial.transform import Rotation
 
 from akd.assets import load_rig, save_animation
-from akd.character.kinematics import local_to_stage, skinned
 from akd.character.leg import main_chain
+from akd.character.limb_model import local_to_stage, skinned
 from akd.cli import main
 from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion

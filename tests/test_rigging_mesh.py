@@ -14,15 +14,15 @@ from akd.assets import load_rig, read_file
 from akd.creatures.build import creature
 from akd.errors import AkdError
 from akd.files.gltf.write_rig import write_rig
-from akd.files.obj import write_obj
+from akd.files.meshes import write_obj
 from akd.files.rignet import write_rignet
+from akd.files.skeleton_json import read_skeleton_json
 from akd.measure.rigging import containment, skeleton_errors
 from akd.mesh import Mesh
 from akd.render.sheets import rig_sheet
 from akd.rigging.joints import fit_polyline
 from akd.rigging.mesh_rig import find_skeleton, rig_mesh
 from akd.rigging.rig_file import rig_file
-from akd.rigging.skeleton_json import read_skeleton_json
 from akd.rigging.surface import weld
 from akd.rigging.volume import shortest_paths, skeleton_branches, solid_volume
 from akd.skeleton import Skeleton

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from akd.errors import AkdError
-from akd.rigging.skeleton_json import read_skeleton_json
+from akd.files.skeleton_json import read_skeleton_json
 
 
 def written(folder: Path, content: Any) -> Path:

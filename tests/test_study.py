@@ -27,8 +27,7 @@ from akd.errors import AkdError
 from akd.measure.evaluation import evaluate, evaluate_trace
 from akd.measure.smoothness import diversity
 from akd.measure.success import gait_jerk, success
-from akd.pipeline.job import Job, make_task
-from akd.pipeline.progress import Progress
+from akd.pipeline.job import Job, Progress, make_task
 from akd.prior.families import FAMILIES
 from akd.prior.prior import VideoPrior
 from akd.render.film import FilmSettings

@@ -7,8 +7,7 @@ import pytest
 
 from akd.assets import load_rig
 from akd.character.clips import read_clip
-from akd.character.kinematics import local_to_stage, skinned
-from akd.character.limb_model import limb_model
+from akd.character.limb_model import limb_model, local_to_stage, skinned
 from akd.contact.dynamics import MAX_LOAD, ballistic_rise, in_free_fall
 from akd.contact.prepare import TargetSettings, prepare
 from akd.contact.roll import MAX_ROLL_SPEED, limit_roll_speed, rolling_path

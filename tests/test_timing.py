@@ -9,12 +9,11 @@ import torch
 from akd.contact.measures import skating_ratio
 from akd.contact.traces import trace
 from akd.creatures.build import creature
-from akd.distill.channel_scale import channel_scale
 from akd.distill.foot_locking import RUN_LOG_ODDS_SCALE, choose_travel, choose_walk_or_run, lock_feet, raise_above_ground
 from akd.distill.gait_timing import at_natural_tempo, retimed, stance_timing
 from akd.distill.loop import candidate_offsets
 from akd.distill.recipe import Recipe
-from akd.distill.trajectory import Fourier, Trajectory
+from akd.distill.trajectory import Fourier, Trajectory, channel_scale
 from akd.gait.measures import froude as froude_number
 from akd.gait.timing import MAX_STRIDE_TEMPO, MAX_TEMPO_CHANGE, RUN_DUTY, WALK_DUTY, StanceTiming, bounce_height
 from akd.motion import Motion

@@ -11,9 +11,8 @@ from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
 from akd.measure.evaluation import evaluate
 from akd.physics.search import Search
-from akd.physics.tolerances import RolloutEvaluator, Tolerances, exceeded, total_excess
 from akd.physics.track import track
-from akd.physics.track_settings import TrackSettings
+from akd.physics.track_settings import RolloutEvaluator, Tolerances, TrackSettings, exceeded, total_excess
 from akd.rig import Rig
 
 QUICK = TrackSettings(window_iterations=2, follow_iterations=0, whole_iterations=2, assist=False, attempts=3)

@@ -16,10 +16,10 @@ from akd.files.meshes import read_mesh
 from akd.files.motion_npz import read_motion
 from akd.files.reading import MAX_COORDINATE, unique_names
 from akd.files.rignet import read_rignet
+from akd.files.skeleton_json import read_skeleton_json
 from akd.files.splat_ply import read_splats
 from akd.files.usd import read_usd
 from akd.files.video import read_video
-from akd.rigging.skeleton_json import read_skeleton_json
 from akd.skeleton import Skeleton
 
 SKELETON = Skeleton.from_joints(("a",), np.array([-1]), np.zeros((1, 3)))

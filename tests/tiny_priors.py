@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from akd.training.prior.captions import caption_tokenizer
+from akd.training.prior.clips import caption_tokenizer
 
 
 def _t5(width: int, kind: str = "T5") -> Any:

@@ -6,7 +6,7 @@ from pathlib import Path
 from PIL import Image, ImageDraw
 
 from akd.errors import AkdError
-from akd.pipeline.progress import Progress
+from akd.pipeline.job import Progress
 from experiments.study.rows import Row, append_row, costs, markdown, outcome, read_rows, summary
 from experiments.study.run_trial import StudyContext, run_trial
 from experiments.study.trial import Trial

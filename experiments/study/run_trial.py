@@ -19,8 +19,7 @@ from akd.measure.success import Success, TaskName, gait_jerk, success
 from akd.motion import Motion
 from akd.pipeline.animate import memory_in_one_sentence
 from akd.pipeline.checkpoint import load_checkpoint, save_checkpoint
-from akd.pipeline.job import Job, make_task
-from akd.pipeline.progress import Progress
+from akd.pipeline.job import Job, Progress, make_task
 from akd.pipeline.results import strip_picture
 from akd.pipeline.run_folder import RunFolder
 from akd.prior.load import load_prior

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from akd.pipeline.animate import animate as animate
     from akd.pipeline.animate import animate_steps as animate_steps
     from akd.pipeline.creature import make_character as make_character
-    from akd.pipeline.progress import Progress as Progress
+    from akd.pipeline.job import Progress as Progress
     from akd.pipeline.results import Animation as Animation
     from akd.pipeline.save import save as save
     from akd.posespace.solving import Handle as Handle
@@ -54,7 +54,7 @@ _WHERE = {
     "load_rig": "assets", "auto_rig": "rigging.rig_file", "make_character": "pipeline.creature",
     "inspect_file": "inspection",
     "animate": "pipeline.animate", "animate_steps": "pipeline.animate", "Animation": "pipeline.results",
-    "Progress": "pipeline.progress", "Recipe": "distill.recipe", "track": "physics.track", "evaluate": "measure.evaluation",
+    "Progress": "pipeline.job", "Recipe": "distill.recipe", "track": "physics.track", "evaluate": "measure.evaluation",
     "Evaluation": "measure.evaluation", "save": "pipeline.save", "load_motion": "assets", "PoseSpace": "posespace.space",
     "load_prior": "prior.load", "Rig": "rig", "Motion": "motion", "Pose": "skeleton", "Skeleton": "skeleton", "Mesh": "mesh",
     "Handle": "posespace.solving", "ESTIMATORS": "distill.estimators", "PLANS": "creatures.plans", "Plan": "creatures.plan",

@@ -67,13 +67,13 @@ class PoseOutput:
 
     def check(self, character: Character) -> None:
         """Say before the work whether its result can be written."""
-        from akd.pipeline.pose_files import check_pose_outputs
+        from akd.pipeline.save import check_pose_outputs
 
         check_pose_outputs(self.out, self.picture, force=self.force, source=character.file)
 
     def write(self, space: "PoseSpace", motion: "Motion", name: str = "poses") -> None:
         """Write the poses and their contact sheet."""
-        from akd.pipeline.pose_files import write_poses
+        from akd.pipeline.save import write_poses
 
         _print_written(write_poses(space.rig, motion, self.out, self.picture, name=name))
 
@@ -166,7 +166,7 @@ class Project:
 
     def run(self) -> None:
         from akd.motion import Motion
-        from akd.pipeline.pose_files import read_poses
+        from akd.pipeline.save import read_poses
         from akd.posespace.representation import pose_to_vectors
 
         self.to.check(self.of)
@@ -198,7 +198,7 @@ class ScorePoses:
     as_json: AsJson = False
 
     def run(self) -> None:
-        from akd.pipeline.pose_files import check_sheet, read_poses, write_pose_sheet
+        from akd.pipeline.save import check_sheet, read_poses, write_pose_sheet
         from akd.posespace.representation import pose_to_vectors
 
         if self.sheet is not None:
@@ -233,7 +233,7 @@ class Invert:
 
     def run(self) -> None:
         from akd.assets import check_output
-        from akd.pipeline.pose_files import read_poses, write_pose_sheet
+        from akd.pipeline.save import read_poses, write_pose_sheet
         from akd.posespace.noise_file import check_noise_name, write_noise
         from akd.posespace.representation import pose_to_vectors
 
@@ -287,7 +287,7 @@ class Walk:
     straight: interpolation of joint rotations."""
 
     def run(self) -> None:
-        from akd.pipeline.pose_files import read_poses
+        from akd.pipeline.save import read_poses
         from akd.posespace.representation import pose_to_vectors
 
         self.to.check(self.of)
@@ -311,7 +311,7 @@ class Limits:
 
     def run(self) -> None:
         from akd.assets import check_output
-        from akd.posespace.limits import check_limits_name, write_limits
+        from akd.posespace.validity import check_limits_name, write_limits
 
         check_limits_name(self.out)
         check_output(self.out, force=self.force)
@@ -345,8 +345,8 @@ class Finish:
     def run(self) -> None:
         from akd.assets import check_output
         from akd.files.video import write_video
-        from akd.pipeline.pose_files import read_poses
         from akd.pipeline.pose_film import finish_clip
+        from akd.pipeline.save import read_poses
         from akd.prior.load import load_prior
 
         names = {part: self.out.with_stem(self.out.stem + ending) for part, ending in FINISHED_PARTS.items()}

@@ -9,8 +9,7 @@ from rich.progress import Progress as Bars
 from akd.cli.console import PLAIN
 from akd.distill.task import Task
 from akd.measure.evaluation import Evaluation, as_text
-from akd.pipeline.job import Job
-from akd.pipeline.progress import Progress
+from akd.pipeline.job import Job, Progress
 
 
 class RunProgress(Progress):

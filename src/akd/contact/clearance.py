@@ -6,8 +6,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.spatial.transform import Rotation
 
-from akd.character.kinematics import FrameVectors, JointRotations, local_to_stage, skinned
-from akd.character.limb_model import LimbModel
+from akd.character.limb_model import FrameVectors, JointRotations, LimbModel, local_to_stage, skinned
 
 MIN_CLEARANCE = 0.015
 """Height at which the sampled vertices are kept above the ground [ℓ]: a vertex between them may be a little lower."""

@@ -18,8 +18,7 @@ from scipy.optimize import lsq_linear
 from scipy.spatial.transform import Rotation
 
 from akd.character.articulation import Articulation
-from akd.character.kinematics import FrameVectors, JointPositions, JointRotations, local_to_stage, skinned
-from akd.character.limb_model import LimbModel
+from akd.character.limb_model import FrameVectors, JointPositions, JointRotations, LimbModel, local_to_stage, skinned
 from akd.contact.foot_lock import typical_leg
 from akd.contact.measures import CONTACT_HEIGHT, Feet
 from akd.contact.stance import Stance

@@ -9,9 +9,8 @@ from jaxtyping import Float
 from scipy.ndimage import gaussian_filter1d
 from scipy.spatial.transform import Rotation
 
-from akd.character.kinematics import FrameVectors, JointPositions, JointRotations, local_to_stage, skinned
 from akd.character.leg import main_chain
-from akd.character.limb_model import LimbModel
+from akd.character.limb_model import FrameVectors, JointPositions, JointRotations, LimbModel, local_to_stage, skinned
 from akd.contact.measures import Feet
 
 ITERATIONS, UNSMOOTHED_ITERATIONS, BEND_SMOOTHING = 18, 7, 1.0

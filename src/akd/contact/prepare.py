@@ -13,21 +13,13 @@ from jaxtyping import Float
 from scipy.ndimage import gaussian_filter1d, maximum_filter1d
 
 from akd.character.articulation import Articulation, articulation_of
-from akd.character.kinematics import FrameVectors, JointRotations, local_to_stage
-from akd.character.limb_model import LimbModel, limb_model
+from akd.character.limb_model import FrameVectors, JointRotations, LimbModel, limb_model, local_to_stage
 from akd.contact.clearance import clear_ground
 from akd.contact.dynamics import ballistic_rise, centre_of_mass, in_free_fall, is_tipping, zmp_shift
 from akd.contact.foot_lock import foot_positions, overstretch, solve_legs, within_reach
 from akd.contact.measures import Feet
 from akd.contact.roll import limit_roll_speed, rolling_path
-from akd.contact.stance import (
-    Stance,
-    close_gaps,
-    detect_stance,
-    extend_while_tipping,
-    lock_paths,
-    smooth_swing,
-)
+from akd.contact.stance import Stance, close_gaps, detect_stance, extend_while_tipping, lock_paths, smooth_swing
 from akd.contact.traces import in_heading_frame, trace, yaw
 from akd.contact.treadmill import MAX_IN_PLACE_SPEED, FootVelocities, foot_levels, ground_line, implied_velocity
 from akd.errors import AkdError

@@ -9,8 +9,7 @@ from jaxtyping import Bool, Float, Int
 from scipy.ndimage import gaussian_filter1d, maximum_filter1d
 from scipy.spatial.transform import Rotation
 
-from akd.character.kinematics import FrameVectors, JointPositions, JointRotations, local_to_stage, skinned
-from akd.character.limb_model import LimbModel
+from akd.character.limb_model import FrameVectors, JointPositions, JointRotations, LimbModel, local_to_stage, skinned
 from akd.contact.foot_lock import leg_chain
 from akd.contact.measures import Feet
 from akd.contact.stance import Stance, intervals

@@ -1,7 +1,4 @@
-"""Stance detection, and the paths of feet that are locked in stance and clear the ground in swing.
-
-Pure functions on foot paths: ``feet`` is frame × foot × (x, height, z) as in ``contact.measures``.
-"""
+"""Which feet stand when, where they would be if they stood still, and how they swing in between. Pure functions on foot paths."""
 
 from itertools import pairwise
 
@@ -9,8 +6,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.ndimage import gaussian_filter1d
 
-from akd.character.kinematics import FrameVectors
-from akd.contact.easing import quintic_step
+from akd.character.limb_model import FrameVectors
 from akd.contact.measures import Feet
 from akd.contact.treadmill import MIN_RETRACTION, MIN_RETRACTION_SPEED, STANCE_HEIGHT, FootVelocities
 
@@ -36,6 +32,32 @@ SWING_SMOOTHING, SMOOTHING_ONSET = 0.12, 0.28
 """Standard deviation of the smoothing of a swing, and how long it takes to set in and to end, as shares of the swing."""
 Stance = Bool[np.ndarray, "frame foot"]
 """Which feet stand when."""
+
+
+def septic_step(u: np.ndarray) -> np.ndarray:
+    """From 0 to 1 with zero velocity, acceleration and jerk at the ends: toe-off and touch-down without sliding."""
+    u = np.clip(u, 0.0, 1.0)
+    return u**4 * (35 - 84 * u + 70 * u**2 - 20 * u**3)
+
+
+def quintic_step(u: np.ndarray) -> np.ndarray:
+    """From 0 to 1 with zero velocity and acceleration at the ends."""
+    u = np.clip(u, 0.0, 1.0)
+    return u**3 * (10 - 15 * u + 6 * u**2)
+
+
+def lift_arc(u: np.ndarray) -> np.ndarray:
+    """Height of a swing: 0 and at rest at both ends, 1 a little before the middle."""
+    u = np.clip(u, 0.0, 1.0) ** 0.9
+    return (4 * u * (1 - u)) ** 1.4
+
+
+def keyed_curve(keys: list[tuple[float, float]], at: np.ndarray) -> np.ndarray:
+    """A curve through (time, value) keys that comes to rest at each; constant beyond the ends."""
+    times, values = np.array(keys).T
+    index = np.clip(np.searchsorted(times, at, side="right") - 1, 0, len(times) - 2)
+    u = (at - times[index]) / np.maximum(times[index + 1] - times[index], 1e-9)
+    return values[index] + (values[index + 1] - values[index]) * quintic_step(u)
 
 
 def detect_stance(feet: Feet, velocities: FootVelocities, velocity: Float[np.ndarray, " 2"], fps: float) -> Stance:

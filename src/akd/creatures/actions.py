@@ -5,14 +5,22 @@ from dataclasses import replace
 import numpy as np
 
 from akd.character.limb_model import LimbModel
-from akd.contact.easing import keyed_curve
-from akd.creatures.action import Action, ActionParameters, columns, scaled_duration, sine, standing_targets
+from akd.contact.stance import keyed_curve
 from akd.creatures.gait_targets import gait_targets, spread, tail_wave
 from akd.creatures.jump import JUMP
-from akd.creatures.targets import BodyTargets, feet_centre, walking_feet
+from akd.creatures.targets import (
+    Action,
+    ActionParameters,
+    BodyTargets,
+    columns,
+    feet_centre,
+    scaled_duration,
+    sine,
+    standing_targets,
+    walking_feet,
+)
 from akd.creatures.upright_actions import UPRIGHT_ACTIONS, relaxed_arms
-from akd.gait.stride import GaitParameters, longest_stride
-from akd.gait.table import gait_for
+from akd.gait.table import GaitParameters, gait_for, longest_stride
 
 MOUTH_HEIGHT = 0.25
 """Height of the end of the head bone when the mouth is at the ground [ℓ]."""

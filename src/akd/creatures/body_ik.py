@@ -11,8 +11,7 @@ import torch
 from jaxtyping import Float
 from scipy.spatial.transform import Rotation
 
-from akd.character.kinematics import FrameVectors, JointRotations, axis_rotations, local_to_stage, skinned
-from akd.character.limb_model import Arm, Foot, LimbModel
+from akd.character.limb_model import Arm, Foot, FrameVectors, JointRotations, LimbModel, axis_rotations, local_to_stage, skinned
 from akd.contact.clearance import clear_ground, penetrating_vertices
 from akd.creatures.targets import BodyTargets, FootTargets
 from akd.motion import Motion

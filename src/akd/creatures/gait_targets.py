@@ -3,10 +3,9 @@
 import numpy as np
 from jaxtyping import Float
 
-from akd.character.kinematics import FrameVectors, axis_rotations
-from akd.character.limb_model import LimbModel
+from akd.character.limb_model import FrameVectors, LimbModel, axis_rotations
 from akd.creatures.targets import BodyTargets, FootTargets, body_path, feet_centre
-from akd.gait.stride import GaitParameters
+from akd.gait.table import GaitParameters
 
 MAX_BOUNCE = 0.1
 """Amplitude of the vertical bounce of the root [ℓ]."""

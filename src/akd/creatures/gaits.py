@@ -11,14 +11,12 @@ import numpy as np
 import torch
 
 from akd.character.limb_model import LimbModel, limb_model
-from akd.creatures.action import Action, ActionParameters
 from akd.creatures.actions import ACTIONS
 from akd.creatures.body_ik import solve_motion
 from akd.creatures.gait_targets import gait_targets
-from akd.creatures.targets import body_path, feet_centre, walking_feet
+from akd.creatures.targets import Action, ActionParameters, body_path, feet_centre, walking_feet
 from akd.errors import AkdError
-from akd.gait.stride import GaitParameters, Style, choose_parameters
-from akd.gait.table import GAITS, PLAIN_WORDS, gait_for
+from akd.gait.table import GAITS, PLAIN_WORDS, GaitParameters, Style, choose_parameters, gait_for
 from akd.motion import Motion, repeat
 from akd.rig import Rig
 from akd.rotations import quaternion_multiply, quaternion_to_matrix, rotation_vector_to_quaternion

@@ -5,11 +5,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from akd.character.limb_model import LimbModel
-from akd.contact.easing import keyed_curve, lift_arc, quintic_step, septic_step
-from akd.creatures.action import Action, ActionParameters, Curve, columns, standing_targets
+from akd.contact.stance import keyed_curve, lift_arc, quintic_step, septic_step
 from akd.creatures.gait_targets import arm_directions, spread, tail_wave
-from akd.creatures.targets import BodyTargets, FootTargets
-from akd.gait.stride import MIN_LEG_METRES
+from akd.creatures.targets import Action, ActionParameters, BodyTargets, Curve, FootTargets, columns, standing_targets
+from akd.gait.table import MIN_LEG_METRES
 from akd.rig import GRAVITY
 
 JUMP_HEIGHT = 0.45

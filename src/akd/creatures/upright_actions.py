@@ -5,10 +5,19 @@ from dataclasses import replace
 import numpy as np
 
 from akd.character.limb_model import LimbModel
-from akd.contact.easing import keyed_curve, lift_arc, septic_step
-from akd.creatures.action import Action, ActionParameters, Curve, columns, scaled_duration, sine, standing_targets
+from akd.contact.stance import keyed_curve, lift_arc, septic_step
 from akd.creatures.gait_targets import arm_directions, spread
-from akd.creatures.targets import BodyTargets, FootTargets
+from akd.creatures.targets import (
+    Action,
+    ActionParameters,
+    BodyTargets,
+    Curve,
+    FootTargets,
+    columns,
+    scaled_duration,
+    sine,
+    standing_targets,
+)
 
 Arms = dict[int, tuple[np.ndarray, np.ndarray]]
 """By arm number, directions of upper arm and forearm."""

@@ -14,8 +14,7 @@ import torch
 from jaxtyping import Float, Int
 
 from akd.errors import AkdError
-from akd.files.reading import Y_FROM_Z_UP, check_coordinates, file_text, no_mesh, quoted, unique_names
-from akd.files.tracks import Tracks
+from akd.files.reading import Y_FROM_Z_UP, Tracks, check_coordinates, file_text, no_mesh, quoted, unique_names
 from akd.files.writing import write_file
 from akd.motion import Motion
 from akd.rig import Clip, FileRig

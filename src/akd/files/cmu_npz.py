@@ -14,8 +14,7 @@ from jaxtyping import Float, Int
 from scipy.spatial.transform import Rotation
 
 from akd.errors import AkdError
-from akd.files.reading import no_mesh
-from akd.files.tracks import Tracks
+from akd.files.reading import Tracks, no_mesh
 from akd.rig import Clip, FileRig
 
 FIELDS = ("root", "quat", "start", "length", "skeleton")

@@ -10,14 +10,11 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from akd.errors import AkdError
-from akd.files.binding import bind_frame
 from akd.files.child import Story, arrays_of
-from akd.files.gltf.images import linear_to_srgb
-from akd.files.gltf.weights import nearest
+from akd.files.geometry import bind_frame, fan, joined, nearest, picked_uv, split_at_seams
+from akd.files.gltf.materials import linear_to_srgb
 from akd.files.paint import GREY, decoded, painted, picture_beside
-from akd.files.polygons import fan, joined, picked_uv, split_at_seams
-from akd.files.reading import no_mesh, parents_first, unique_names
-from akd.files.tracks import Tracks
+from akd.files.reading import Tracks, no_mesh, parents_first, unique_names
 from akd.mesh import Material, Mesh
 from akd.rig import Clip, FileRig
 

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float, Int, UInt8
 from PIL import Image
 
-from akd.files.gltf.images import REPEAT, sample_image
+from akd.files.gltf.materials import REPEAT, sample_image
 from akd.files.reading import file_bytes
 from akd.mesh import Material
 

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from akd.errors import AkdError
-from akd.files.obj import read_obj, write_obj
+from akd.files.meshes import read_obj, write_obj
 from akd.files.reading import (
     MAX_COORDINATE,
     check_weight_count,

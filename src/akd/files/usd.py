@@ -1,4 +1,6 @@
-"""USD with UsdSkel: skeletons, the meshes they move, and animations, read in a process of its own (see ``usd_child.py``).
+"""Meshes and materials of a USD file, from the plain arrays that ``usd_child.py`` writes.
+
+USD with UsdSkel: skeletons, the meshes they move, and animations, read in a process of its own (see ``usd_child.py``).
 
 USD multiplies row vectors from the left; here every matrix is transposed at once. A skinned point is
 Σ w (joint in skeleton space · inverse bind) · geomBindTransform · p in *skeleton* space, whatever the mesh's own place.
@@ -7,29 +9,96 @@ Z-up stages are turned to Y up.
 
 import importlib.util
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, UInt8
 
 from akd.errors import AkdError
-from akd.files.binding import bind_frame
 from akd.files.child import Story, arrays_of
-from akd.files.gltf.weights import nearest, repair_notes, repaired_influences
-from akd.files.polygons import joined
+from akd.files.geometry import bind_frame, fan, joined, nearest, picked_uv, repair_notes, repaired_influences, split_at_seams
+from akd.files.gltf.materials import linear_to_srgb
+from akd.files.paint import GREY, decoded, painted, picture_beside
 from akd.files.reading import Y_FROM_Z_UP, check_coordinates, check_weight_count, no_mesh, unique_names
-from akd.files.usd_mesh import UsdMeshes
-from akd.mesh import Mesh
+from akd.mesh import Material, Mesh
 from akd.rig import Clip, FileRig
 from akd.rotations import matrix_to_quaternion, quaternion_to_matrix, slerp
 
+NO_MATERIAL = Material("none", GREY)
 CHILD = Path(__file__).with_name("usd_child.py")
 RATES = (1e-3, 1e6)  # time codes per second that a clip can have
 METRES = (1e-9, 1e9)  # metres per unit that a character can have
 DEFAULT_RATE, DEFAULT_METRES = 24.0, 0.01  # what USD takes where a file does not say
+
+
+@dataclass(frozen=True, eq=False)
+class UsdMeshes:
+    """All meshes of a file, each in its own coordinates."""
+
+    path: Path
+    story: Story
+    arrays: dict[str, np.ndarray]
+    notes: list[str] = field(default_factory=list)
+
+    def of(self, index: int, name: str) -> np.ndarray:
+        """One of the arrays of a mesh."""
+        return self.arrays[f"mesh{index}_{name}"]
+
+    def read(self, index: int) -> tuple[Mesh, Int[np.ndarray, " vertex"]] | None:
+        """A mesh, and the point each vertex came from; nothing where it has no surface."""
+        entry, points = self.story["meshes"][index], self.of(index, "points")
+        counts, indices = self._topology(index)
+        triangles, polygon = fan(counts)
+        if not len(triangles):
+            return None
+        if entry["left_handed"]:
+            triangles = triangles[:, ::-1]
+        coordinates, which = self.of(index, "uv"), self.of(index, "uv_index")
+        rows, vertex_of_corner = split_at_seams(np.stack((indices, which), 1), len(points))
+        uv, faces = picked_uv(coordinates, rows[:, 1]), vertex_of_corner[triangles]
+        materials = tuple(NO_MATERIAL if worn < 0 else self.materials[worn] for worn in entry["materials"])
+        face_material = self.of(index, "face_material")[polygon]
+        own = self._display_colors(index) if entry["materials"] == [-1] else None
+        own = None if own is None else own[rows[:, 0]] / GREY
+        colors = np.clip(painted(len(rows), faces, materials, face_material, uv, own), 0, 1)
+        return Mesh(points[rows[:, 0]], faces, colors, uv, materials, face_material), rows[:, 0]
+
+    def _topology(self, index: int) -> tuple[Int[np.ndarray, " face"], Int[np.ndarray, " corner"]]:
+        counts, indices, point_count = self.of(index, "counts"), self.of(index, "indices"), len(self.of(index, "points"))
+        if counts.sum() != len(indices) or np.any(counts < 0) or np.any((indices < 0) | (indices >= point_count)):
+            where = self.story["meshes"][index]["path"]
+            raise AkdError(f"The mesh {where} of {self.path.name} has faces that do not fit its {point_count} points.")
+        return counts, indices
+
+    def _display_colors(self, index: int) -> Float[np.ndarray, "point 3"] | None:
+        """Colours of a mesh without material, sRGB."""
+        colors = self.arrays.get(f"mesh{index}_colors")
+        return None if colors is None else np.broadcast_to(linear_to_srgb(colors), (len(self.of(index, "points")), 3))
+
+    @cached_property
+    def materials(self) -> list[Material]:
+        return [self._material(entry) for entry in self.story["materials"]]
+
+    def _material(self, entry: dict[str, Any]) -> Material:
+        for color in entry["colors"]:
+            if "linear" in color:
+                return Material(entry["name"], linear_to_srgb(np.array(color["linear"], float)))
+            picture = self._picture(color)
+            if picture is not None:
+                return Material(entry["name"], np.ones(3), picture)
+            self.notes.append(f"The picture {color['name']!r} of material {entry['name']!r} cannot be read.")
+        return Material(entry["name"], GREY)
+
+    def _picture(self, color: dict[str, Any]) -> UInt8[np.ndarray, "height width 3"] | None:
+        """From inside the package, or from beside the file."""
+        if "content" in color:
+            return decoded(self.arrays[color["content"]].tobytes())
+        return picture_beside(self.path, color["beside"])
+
 
 @dataclass(frozen=True, eq=False)
 class _Skeleton:

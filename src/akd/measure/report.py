@@ -1,6 +1,7 @@
-"""The report: one page that plays the animation, plots feet and joints, and lists all metrics.
+"""The report: one page that plays the animation, plots what feet and joints do, and says how good it is.
 
-Everything is inside the file, the 3D view too, so it opens anywhere and needs no network.
+Everything is inside the file, the 3D view too, so it opens anywhere and needs no network. Plots are HTML: a stretched SVG for the
+lines, ordinary text around it, colours from the page's style sheet.
 """
 
 import base64
@@ -24,12 +25,19 @@ from akd.contact.traces import Trace, trace
 from akd.files.gltf.write_rig import GLTF_FROM_STAGE
 from akd.files.writing import write_file
 from akd.measure.evaluation import Evaluation
-from akd.measure.plots import LINE_COUNT, common_bounds, contact_chart, line_panel
 from akd.measure.wording import METRICS, metric_text, verdict_sentence
 from akd.motion import Motion
 from akd.rig import Rig
 from akd.skeleton import Kind, Limb, Skeleton
 
+WIDTH, HEIGHT = 1000, 100
+"""Size of a plot's own coordinates; the page stretches them."""
+MARGIN = 0.08
+"""Empty share above and below the lines."""
+LINE_COUNT = 3
+"""Line colours the style sheet has."""
+Series = Float[np.ndarray, " sample"]
+Bounds = tuple[float, float]
 Picture = UInt8[np.ndarray, "height width 3"]
 KINDS: tuple[Kind, ...] = ("leg", "arm", "wing", "fin", "spine", "neck", "head", "tail")
 """The order in which limbs are shown."""
@@ -39,6 +47,82 @@ STILL_DEGREES = 5.0
 """A limb whose joints turn less than this is only mentioned [degrees]."""
 MIN_ANGLE_SPAN, MIN_HEIGHT_SPAN = 20.0, 0.2
 """Plots of joint angles [degrees] and of the root's height [ℓ] span at least this much."""
+
+
+def line_panel(
+    title: str, lines: Mapping[str, Series], *, unit: str, ends: tuple[str, str], bounds: Bounds | None = None, seek: bool
+) -> str:
+    """Lines over a common axis whose ``ends`` are labelled. ``seek``: the axis is the clip's time, and shows the moment."""
+    low, high = bounds or common_bounds(*lines.values())
+    paths = "".join(
+        f'<path d="{_path(values, low, high)}" style="stroke: var(--line-{i % LINE_COUNT})"/>'
+        for i, values in enumerate(lines.values())
+    )
+    zero = f'<line x1="0" x2="{WIDTH}" y1="{(y := _down(0.0, low, high)):.4g}" y2="{y:.4g}"/>' if low < 0 < high else ""
+    ticks = _tick("top", high, unit) + _tick("bottom", low, unit)
+    return (
+        f'<div class="panel"><h3>{escape(title)}</h3><div class="plot{" seek" if seek else ""}">{_svg(zero + paths)}{ticks}</div>'
+        f"{_span(ends)}{_legend(tuple(lines)) if len(lines) > 1 or title not in lines else ''}</div>"
+    )
+
+
+def contact_chart(labels: tuple[str, ...], contact: Bool[np.ndarray, "frame foot"], ends: tuple[str, str]) -> str:
+    """One row per foot over time, dark where it is on the ground."""
+    names = "".join(f"<span>{escape(label)}</span>" for label in labels)
+    shares = "".join(f"<span>{100 * share:.0f} %</span>" for share in contact.mean(0))
+    bars = [_svg(_bars(low)) for low in contact.T]
+    rows = "".join(f'<div class="row" data-foot="{escape(x)}">{bar}</div>' for x, bar in zip(labels, bars, strict=True))
+    return (
+        f'<div class="feet"><div class="labels">{names}</div><div class="rows seek">{rows}</div>'
+        f'<div class="shares">{shares}</div>{_span(ends)}</div>'
+    )
+
+
+def common_bounds(*lines: Float[np.ndarray, " _"], least: float = 0.0) -> Bounds:
+    """Lowest and highest of the finite values, at least ``least`` apart: small things must not look large."""
+    values = np.concatenate([line[np.isfinite(line)] for line in lines] or [np.zeros(0)])
+    low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
+    missing = max(least, 1e-6 * max(abs(low), abs(high), 1.0)) - (high - low)
+    return (low - missing / 2, high + missing / 2) if missing > 0 else (low, high)
+
+
+def _path(values: Series, low: float, high: float) -> str:
+    """The pen is lifted where a value is not finite."""
+    points, pen = [], "M"
+    for x, value in zip(np.linspace(0, WIDTH, len(values)), values, strict=True):
+        if np.isfinite(value):
+            points.append(f"{pen}{x:.5g},{_down(float(value), low, high):.4g}")
+        pen = "L" if np.isfinite(value) else "M"
+    return "".join(points)
+
+
+def _down(value: float, low: float, high: float) -> float:
+    """Height on the picture, counted from its top."""
+    return HEIGHT * (1 - MARGIN - (1 - 2 * MARGIN) * (value - low) / (high - low))
+
+
+def _bars(low: Bool[np.ndarray, " frame"]) -> str:
+    """A frame is an instant and stands for the time until halfway to its neighbours."""
+    changes = np.flatnonzero(np.diff(np.concatenate(([False], low, [False])).astype(int)))
+    edges = np.clip((changes - 0.5) / max(len(low) - 1, 0.5), 0, 1) * WIDTH
+    return "".join(f'<rect x="{a:.2f}" width="{b - a:.2f}" height="{HEIGHT}"/>' for a, b in edges.reshape(-1, 2))
+
+
+def _tick(place: str, value: float, unit: str) -> str:
+    return f'<span class="tick {place}">{f"{value:.3g}".replace("-", "−")}{unit}</span>'
+
+
+def _svg(content: str) -> str:
+    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none" aria-hidden="true">{content}</svg>'
+
+
+def _span(ends: tuple[str, str]) -> str:
+    return f'<div class="span"><span>{escape(ends[0])}</span><span>{escape(ends[1])}</span></div>'
+
+
+def _legend(names: tuple[str, ...]) -> str:
+    items = (f'<li><i style="background: var(--line-{i % LINE_COUNT})"></i>{escape(name)}</li>' for i, name in enumerate(names))
+    return f'<ul class="legend">{"".join(items)}</ul>'
 
 
 def write_report(

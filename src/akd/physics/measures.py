@@ -11,9 +11,8 @@ from torch import Tensor
 
 from akd.character.articulation import Articulation
 from akd.physics.reference import Link, assist_torque, kinematics, up_in_root
-from akd.physics.settings import Constants, contact_force
+from akd.physics.settings import Constants, State, contact_force
 from akd.physics.simulate import Rollout
-from akd.physics.state import State
 
 
 def ground_forces(body: Articulation, rollout: Rollout) -> Float[Tensor, "step *batch point 3"]:

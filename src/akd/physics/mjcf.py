@@ -15,8 +15,7 @@ from akd.character.articulation import Articulation
 from akd.cuboids import bone_cuboids
 from akd.errors import AkdError
 from akd.motion import Motion
-from akd.physics.settings import PhysicsSettings
-from akd.physics.state import State, pose_of, state_at_rest
+from akd.physics.settings import PhysicsSettings, State, pose_of, state_at_rest
 from akd.rig import GRAVITY, Rig
 from akd.rotations import matrix_to_quaternion, quaternion_to_matrix
 from akd.skeleton import Pose

@@ -17,8 +17,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from akd.character.articulation import Articulation
-from akd.physics.settings import Constants, contact_force
-from akd.physics.state import State
+from akd.physics.settings import Constants, State, contact_force
 from akd.rotations import quaternion_multiply, quaternion_to_matrix
 
 Vector = Float[Tensor, "*batch 3"]

@@ -28,9 +28,8 @@ from akd.contact.foot_lock import typical_leg
 from akd.contact.prepare import Target
 from akd.errors import AkdError
 from akd.physics.objective import Objective, Weights
-from akd.physics.settings import PhysicsSettings, constants, suitable_substeps
+from akd.physics.settings import PhysicsSettings, State, constants, pose_of, state_at_rest, suitable_substeps, with_velocity
 from akd.physics.simulate import Rollout, between_frames, simulate
-from akd.physics.state import State, pose_of, state_at_rest, with_velocity
 from akd.physics.track_settings import TrackSettings
 from akd.rig import Rig
 from akd.skeleton import Pose

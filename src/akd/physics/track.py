@@ -18,10 +18,8 @@ from akd.measure.evaluation import Evaluation, evaluate, evaluate_trace
 from akd.motion import Motion, from_joint_quaternions, joint_quaternions, repeat, resample
 from akd.physics.measures import assist_torques, coordinate_error, joint_error, joint_torques, mechanical_work, upright_impulse
 from akd.physics.search import Search, horizon_frames
-from akd.physics.settings import PhysicsSettings
-from akd.physics.state import State
-from akd.physics.tolerances import RolloutEvaluator
-from akd.physics.track_settings import TrackSettings
+from akd.physics.settings import PhysicsSettings, State
+from akd.physics.track_settings import RolloutEvaluator, TrackSettings
 from akd.rig import Rig
 from akd.rotations import matrix_to_quaternion, quaternion_to_rotation_vector
 from akd.skeleton import forward_kinematics

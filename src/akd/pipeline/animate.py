@@ -22,8 +22,7 @@ from akd.files.video import write_image
 from akd.measure.evaluation import evaluate
 from akd.motion import Motion
 from akd.pipeline.checkpoint import load_checkpoint, save_checkpoint
-from akd.pipeline.job import Job, check_prior, make_task
-from akd.pipeline.progress import Progress
+from akd.pipeline.job import Job, Progress, check_prior, make_task
 from akd.pipeline.results import Animation, strip_picture, write_results
 from akd.pipeline.run_folder import RunFolder
 from akd.prior.load import load_prior
@@ -146,7 +145,7 @@ def _animation(job: Job, task: Task, motion: Motion, log: list[dict[str, Any]], 
     measured = evaluate(task.rig, motion, asked=action_from_prompt(job.prompt))
     tracked: Any = None
     if job.track:
-        from akd.physics.track import track  # Warp takes a while to import
+        from akd.physics.track import track
 
         try:
             tracked = track(task.rig, motion, progress=partial(progress.items, what="tracking"))

@@ -1,8 +1,8 @@
-"""What somebody asked for: everything that decides a motion, as one value with a JSON form."""
+"""What somebody asked for, as one value with a JSON form, and how its work reports on itself."""
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -13,6 +13,7 @@ from akd.distill.prompts import expand, negative_prompts
 from akd.distill.recipe import Recipe
 from akd.distill.task import Task
 from akd.errors import AkdError
+from akd.measure.evaluation import Evaluation
 from akd.prior.prior import VideoPrior
 from akd.reconstruct.skinned import skinned_splats
 from akd.rig import Rig
@@ -150,3 +151,23 @@ def make_task(job: Job, prior: VideoPrior, rig: Rig) -> Task:
     skinned = skinned_splats(rig, resolution=max(prior.film.width, prior.film.height))
     prompt, negative = sentences(job, prior)
     return Task(rig, skinned, prior, prompt, negative, job.recipe, job.seconds, job.seed, job.loop)
+
+
+class Progress:
+    """Hears how a run proceeds; this one does nothing with it."""
+
+    def stage(self, what: str) -> None:
+        """Something else than iterations begins."""
+
+    def notice(self, sentence: str) -> None:
+        """Something that the user should know."""
+
+    def prepared(self, job: Job, task: Task, done: int) -> None:
+        """Iterations begin; ``done`` of them are done already."""
+
+    def iteration(self, numbers: dict[str, float], measured: Evaluation | None) -> None:
+        """One iteration is over; now and then, the motion was measured."""
+
+    def items(self, items: Iterable, count: int, what: str) -> Iterable:
+        """Passes on items (frames that are drawn, steps of a search) while they are worked on."""
+        return items

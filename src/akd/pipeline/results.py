@@ -21,8 +21,7 @@ from akd.measure.evaluation import Evaluation, Verdict
 from akd.measure.report import write_report
 from akd.measure.wording import verdict_sentence
 from akd.motion import Motion, thinned
-from akd.pipeline.job import Job
-from akd.pipeline.progress import Progress
+from akd.pipeline.job import Job, Progress
 from akd.pipeline.run_folder import RunFolder, refuse_input, refuse_used, versions, write_json
 from akd.render.camera import View
 from akd.render.preview import PreviewSettings, preview_frames
@@ -136,7 +135,7 @@ def _write_tracked(
         return None
     if isinstance(tracked, AkdError):
         return {"failed": str(tracked)}
-    from akd.pipeline.track import numbers, write_result  # Warp takes a while to import
+    from akd.pipeline.track import numbers, write_result
 
     filming = partial(progress.items, what="filming the simulation")
     write_result(rig, tracked, folder, name="tracked", force=True, progress=filming)
@@ -149,7 +148,7 @@ def _tracking_rows(animation: Animation) -> list[tuple[str, str, str, str]] | st
         return f"Tracking failed: {animation.tracked}"
     if animation.tracked is None:
         return None
-    from akd.pipeline.track import comparison  # Warp takes a while to import
+    from akd.pipeline.track import comparison
 
     return comparison(animation.tracked)
 

@@ -14,7 +14,7 @@ import torch
 
 import akd
 from akd.errors import AkdError
-from akd.files.writing import (
+from akd.files.writing import (  # fmt: skip
     check_output_folder,
     locked_folder,
     refuse_inputs,
@@ -22,7 +22,7 @@ from akd.files.writing import (
     write_errors,
     write_file,
     written_beside,
-)  # fmt: skip
+)
 from akd.pipeline.job import Job
 
 FILES = (

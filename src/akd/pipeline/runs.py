@@ -11,9 +11,8 @@ from akd.files.motion_npz import read_motion
 from akd.files.video import write_image
 from akd.measure.smoothness import diversity
 from akd.pipeline.animate import memory_in_one_sentence, run_job
-from akd.pipeline.job import Job, check_prior, read_character
-from akd.pipeline.progress import Progress
-from akd.pipeline.run_folder import (
+from akd.pipeline.job import Job, Progress, check_prior, read_character
+from akd.pipeline.run_folder import (  # fmt: skip
     SEED_FOLDER,
     RunFolder,
     damaged,
@@ -23,7 +22,7 @@ from akd.pipeline.run_folder import (
     refuse_used,
     versions,
     write_json,
-)  # fmt: skip
+)
 from akd.prior.load import load_prior
 from akd.prior.prior import VideoPrior
 from akd.rig import Rig

@@ -17,12 +17,11 @@ from torch import Tensor
 from akd.errors import AkdError
 from akd.motion import Motion
 from akd.posespace.denoiser import Denoiser, Poses
-from akd.posespace.limits import JointLimits, joint_limits
 from akd.posespace.network import SHIPPED, load_network, noise_level
 from akd.posespace.representation import RigDescriptor, RotationVectors, pose_to_vectors, rig_descriptor, vectors_to_pose
 from akd.posespace.scoring import PoseScorer, Score
 from akd.posespace.solving import Handle, Kinematics, Solution, Solver
-from akd.posespace.validity import Faults, Validators
+from akd.posespace.validity import Faults, JointLimits, Validators, joint_limits
 from akd.posespace.walking import PathMethod, keyframe_path
 from akd.rig import Rig
 from akd.rotations import quaternion_to_rotation_vector

@@ -1,18 +1,29 @@
-"""Is a pose valid? By three differentiable terms: penetration of capsules and of distance grids, and learned ranges."""
+"""Is a pose possible? Learned joint limits, and differentiable validators: capsules, distance grids, ranges."""
 
-from dataclasses import dataclass
+import csv
+import io
+import json
+import math
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from akd.errors import AkdError
+from akd.files.writing import write_file
 from akd.posespace.collision import CapsulePairs, DistanceGrids, capsule_depths, capsule_pairs, distance_grids, grid_depths
 from akd.posespace.denoiser import Denoiser, Poses
 from akd.posespace.representation import RigDescriptor, RotationVectors
 from akd.posespace.rig_batch import RigBatch, batch_kinematics
 from akd.rig import Rig
+from akd.skeleton import Skeleton
 
+AXES = ("twist", "swing_lateral", "swing_other")
+LIMIT_SPREADS = 2.5
+"""Limits lie so many spreads from the mean."""
 ALLOWED_DEPTH = 0.03
 """Penetration that does not show [ℓ]."""
 RANGE_SPREADS, RANGE_SLACK = 3.0, 0.4
@@ -23,6 +34,49 @@ REPAIR_STEP_SIZE = 0.06
 """Largest change of a normalised angle in one of them."""
 GUIDANCE_STEP_SIZE = 0.3
 """The same for guidance while sampling: the denoiser makes the rest of the body follow."""
+
+
+@dataclass(frozen=True)
+class JointLimits:
+    """Limits of one joint about one axis of its bone frame [degrees]. The names of the fields are those in files."""
+
+    joint: str
+    axis: str
+    least: float
+    most: float
+    usual: float
+    """The mean."""
+
+
+def joint_limits(skeleton: Skeleton, denoiser: Denoiser, samples: Poses) -> list[JointLimits]:
+    """Limits from the network's range head, widened where samples of the rig go further."""
+    low = torch.minimum(denoiser.mean - LIMIT_SPREADS * denoiser.spread, samples.amin(0)).clamp(-math.pi, math.pi)
+    high = torch.maximum(denoiser.mean + LIMIT_SPREADS * denoiser.spread, samples.amax(0)).clamp(-math.pi, math.pi)
+    return [
+        JointLimits(name, axis, *(round(math.degrees(float(value[joint, k])), 1) for value in (low, high, denoiser.mean)))
+        for joint, name in enumerate(skeleton.names)
+        for k, axis in enumerate(AXES)
+    ]
+
+
+def write_limits(path: Path, limits: list[JointLimits]) -> None:
+    """Write limits as .json or .csv."""
+    check_limits_name(path)
+    rows = [asdict(limit) for limit in limits]
+    if path.suffix == ".json":
+        write_file(path, json.dumps(rows, indent=1))
+        return
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, list(rows[0]))
+    writer.writeheader()
+    writer.writerows(rows)
+    write_file(path, text.getvalue())
+
+
+def check_limits_name(path: Path) -> None:
+    """Refuse names that do not say a format."""
+    if path.suffix not in (".json", ".csv"):
+        raise AkdError(f"Joint limits are written as .json or .csv, not {path.suffix or 'without an ending'!r}.")
 
 
 class Faults(NamedTuple):

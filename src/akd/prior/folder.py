@@ -1,9 +1,15 @@
-"""Folders of diffusers pipelines, checked before anything is loaded: what is wrong with one is said in one sentence."""
+"""Where a prior is and whether it is whole: folders and hub names are checked before any library is loaded."""
 
 import json
+import re
+import socket
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from akd.errors import AkdError
 
@@ -14,6 +20,10 @@ PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 """Suffixes of weights that run code when they are read."""
 MAX_HEADER_BYTES = 100_000_000
 """Longest header that the safetensors format allows."""
+CONNECT_SECONDS = 1.5
+"""How long a first contact with the hub, name resolution included, may take; after that it counts as out of reach."""
+HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
+"""Owner and model."""
 
 
 def read_object(path: Path) -> dict[str, Any]:
@@ -83,3 +93,44 @@ def _check_complete(file: Path) -> None:
             raise AkdError(f"The weights {file} are no safetensors, their header is broken: copy the file again.") from error
     if size != 8 + length + end:
         raise AkdError(f"The weights {file} have {size:,} bytes instead of {8 + length + end:,}: copy the file again.")
+
+
+def locate(name: str) -> tuple[Path | None, bool]:
+    """The cached folder of a model on the hub, if there is one, and whether the hub can be reached.
+
+    A model that is neither in the cache nor within reach is refused here, in a second: the libraries that download would try for
+    half a minute and then give another reason.
+    """
+    if not HUB_NAME.fullmatch(name):
+        raise AkdError(f"There is no folder {name!r}, and it is no name on the hub (owner/model): check it, or use 'embedded'.")
+    try:
+        from huggingface_hub import constants, try_to_load_from_cache
+    except ImportError as error:
+        raise AkdError(f"The model {name} needs packages that are not installed: run `pip install 'akd[prior]'`.") from error
+
+    found = try_to_load_from_cache(name, INDEX)
+    cached = Path(found).parent if isinstance(found, str) else None
+    reachable = not constants.HF_HUB_OFFLINE and can_connect(constants.ENDPOINT)
+    if cached is None and not reachable:
+        host = urlsplit(constants.ENDPOINT).hostname
+        reason = "HF_HUB_OFFLINE is set" if constants.HF_HUB_OFFLINE else f"{host} cannot be reached"
+        raise AkdError(f"There is no folder {name!r}, no such model in the cache, and {reason}: go online, or give a folder.")
+    return cached, reachable
+
+
+def can_connect(address: str, seconds: float = CONNECT_SECONDS) -> bool:
+    """Whether something listens at a URL, or at the proxy that leads to it."""
+    target = urlsplit(getproxies().get(urlsplit(address).scheme) or address)
+    place = (target.hostname, target.port or (443 if target.scheme == "https" else 80))
+    answered: list[bool] = []
+
+    def connect() -> None:
+        with suppress(OSError):
+            socket.create_connection(place, timeout=seconds).close()
+            answered.append(True)
+
+    # Name resolution has no timeout of its own, so it waits in a thread, which is left behind if it takes too long.
+    attempt = Thread(target=connect, daemon=True)
+    attempt.start()
+    attempt.join(seconds)
+    return bool(answered)

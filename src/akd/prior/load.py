@@ -10,8 +10,7 @@ from akd.errors import AkdError
 from akd.prior.embedded.family import embedded_family
 from akd.prior.families import family_class
 from akd.prior.family import Family
-from akd.prior.folder import INDEX, check_weights, read_index
-from akd.prior.hub import locate
+from akd.prior.folder import INDEX, check_weights, locate, read_index
 from akd.prior.prior import VideoPrior
 from akd.render.film import FilmSettings
 

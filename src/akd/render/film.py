@@ -16,7 +16,7 @@ from torch import Tensor
 
 from akd.errors import AkdError
 from akd.files.writing import write_file
-from akd.gait.stride import MIN_LEG_METRES
+from akd.gait.table import MIN_LEG_METRES
 from akd.motion import Motion
 from akd.render.camera import Camera, View, bounding_sphere, fitting_distance, following_camera, smooth_path
 from akd.render.ground import Ground, Light, Shadow, cast_shadow, ground_layer

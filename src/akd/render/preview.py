@@ -20,15 +20,7 @@ from akd.render.camera import Camera, View, bounding_sphere, fitting_distance, f
 from akd.render.decimate import MAX_FACES, decimate
 from akd.render.ground import Ground, Light, ground_layer
 from akd.render.looks import Color, Look, marker_colors
-from akd.render.raycast import (
-    RayScene,
-    Shader,
-    base_colors,
-    interpolate,
-    mesh_picture,
-    points_at_vertices,
-    vertex_normals,
-)
+from akd.render.raycast import RayScene, Shader, base_colors, interpolate, mesh_picture, points_at_vertices, vertex_normals
 from akd.rig import Rig
 from akd.skeleton import forward_kinematics
 from akd.splats import skin_points

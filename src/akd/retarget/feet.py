@@ -10,8 +10,7 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float
 
-from akd.character.kinematics import FrameVectors, JointRotations, local_to_stage
-from akd.character.limb_model import LimbModel, limb_model
+from akd.character.limb_model import FrameVectors, JointRotations, LimbModel, limb_model, local_to_stage
 from akd.contact.clearance import clear_ground, penetrating_vertices
 from akd.contact.foot_lock import foot_positions, overstretch, solve_legs, within_reach
 from akd.contact.measures import Feet

@@ -11,8 +11,7 @@ from jaxtyping import Float
 from scipy.ndimage import gaussian_filter1d
 from scipy.spatial.transform import Rotation
 
-from akd.character.kinematics import FrameVectors, skinned
-from akd.character.limb_model import limb_model
+from akd.character.limb_model import FrameVectors, limb_model, skinned
 from akd.contact.clearance import MIN_CLEARANCE
 from akd.retarget.correspondence import Correspondence, LimbPair, limb_length, middle_place
 from akd.retarget.transfer import Performance, limb_points

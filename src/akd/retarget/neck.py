@@ -9,9 +9,8 @@ from jaxtyping import Float
 from scipy.ndimage import gaussian_filter1d
 from scipy.spatial.transform import Rotation
 
-from akd.character.kinematics import FrameVectors, JointRotations, local_to_stage
-from akd.character.limb_model import limb_model
-from akd.contact.easing import quintic_step
+from akd.character.limb_model import FrameVectors, JointRotations, limb_model, local_to_stage
+from akd.contact.stance import quintic_step
 from akd.contact.traces import yaw
 from akd.retarget.transfer import Performance
 from akd.rig import Rig

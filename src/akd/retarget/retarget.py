@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from akd.character.kinematics import local_to_stage
+from akd.character.limb_model import local_to_stage
 from akd.contact.prepare import close_rotations, is_loop
 from akd.contact.stance import Stance
 from akd.errors import AkdError

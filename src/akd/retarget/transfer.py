@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.spatial.transform import Rotation
 
-from akd.character.kinematics import FrameVectors, JointPositions, JointRotations, local_to_stage
+from akd.character.limb_model import FrameVectors, JointPositions, JointRotations, local_to_stage
 from akd.retarget.correspondence import FOLLOWS_PARENT, Correspondence, LimbPair, rest_points
 from akd.rig import Rig
 from akd.skeleton import Skeleton

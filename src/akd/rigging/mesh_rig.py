@@ -14,10 +14,9 @@ from akd.mesh import Mesh
 from akd.rig import FileRig, Rig
 from akd.rigging.components import symmetric_components
 from akd.rigging.joints import JointList, place_joints
-from akd.rigging.layout import MIN_TAIL, Layout, lay_out
+from akd.rigging.layout import MIN_TAIL, TEMPLATES, Layout, lay_out
 from akd.rigging.pairs import OFF_PLANE, near_ground
 from akd.rigging.surface import decimated, weld
-from akd.rigging.template import TEMPLATES
 from akd.rigging.volume import MIN_BRANCH, Branch, Volume, shortest_paths, skeleton_branches, solid_volume
 from akd.rigging.weights import HeatSettings, heat_weights
 from akd.skeleton import Skeleton

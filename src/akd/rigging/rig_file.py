@@ -9,10 +9,10 @@ import numpy as np
 from akd.assets import axis_vector, check_height, read_file, rig_from
 from akd.character.build import build_rig
 from akd.errors import AkdError
+from akd.files.skeleton_json import read_skeleton_json
 from akd.mesh import Mesh
 from akd.rig import FileRig, Rig
 from akd.rigging.mesh_rig import rig_static
-from akd.rigging.skeleton_json import read_skeleton_json
 from akd.rigging.weights import HeatSettings, heat_weights
 from akd.skeleton import Skeleton
 

@@ -11,12 +11,12 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from akd.errors import AkdError
+from akd.files.geometry import nearest, repaired_influences
 from akd.files.gltf.document import GltfDocument, accessor
 from akd.files.gltf.json_entry import Entry
 from akd.files.gltf.materials import Surface
 from akd.files.gltf.nodes import MAX_COORDINATE, Bones, NodeTree
 from akd.files.gltf.skins import Skin
-from akd.files.gltf.weights import nearest, repaired_influences
 from akd.mesh import Mesh
 
 MAX_VERTICES = 2**23

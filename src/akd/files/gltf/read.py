@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float
 
+from akd.files.geometry import repair_notes
 from akd.files.gltf.clips import ClipSampler, read_clips
 from akd.files.gltf.document import GltfDocument, GltfSource, read_document
 from akd.files.gltf.materials import read_surfaces
 from akd.files.gltf.meshes import bound_mesh, mesh_instances
 from akd.files.gltf.nodes import choose_bones, read_nodes
 from akd.files.gltf.skins import read_skins, rest_pose
-from akd.files.gltf.weights import repair_notes
 from akd.rig import FileRig
 
 FORWARD = (0.0, 0.0, 1.0)  # the standard's facing direction

@@ -10,17 +10,14 @@ import numpy as np
 from jaxtyping import Float
 from scipy.spatial.transform import Rotation
 
-from akd.character.kinematics import FrameVectors
-from akd.character.limb_model import LimbModel, limb_model
-from akd.creatures.action import ActionParameters, standing_targets
+from akd.character.limb_model import FrameVectors, LimbModel, limb_model
 from akd.creatures.actions import ACTIONS
 from akd.creatures.body_ik import LOW_FOOT, MAX_EXTENSION, solve_motion
 from akd.creatures.gait_targets import arm_directions, gait_targets, spread
 from akd.creatures.gaits import actions_for, gaits_for
-from akd.creatures.targets import BodyTargets, FootTargets, walking_feet
+from akd.creatures.targets import ActionParameters, BodyTargets, FootTargets, standing_targets, walking_feet
 from akd.creatures.upright_actions import relaxed_arms
-from akd.gait.stride import choose_parameters
-from akd.gait.table import GAITS
+from akd.gait.table import GAITS, choose_parameters
 from akd.rig import Rig
 from akd.skeleton import Pose
 

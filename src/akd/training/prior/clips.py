@@ -1,12 +1,9 @@
-"""Clips for training the embedded prior: our creatures in motion, filmed as distillation films any character.
+"""What the embedded prior is trained on: films of our creatures, and captions for them."""
 
-The frame rate depends on size. The stride time of similar gaits grows with the root of the leg length, so a cat is filmed in slow
-motion and an elephant in fast motion, and a walking stride is about twelve frames for all. At one rate for all, a chick's stride
-would be three frames, which no model could read.
-"""
-
-from collections.abc import Iterator
+import string
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -14,6 +11,7 @@ from jaxtyping import UInt8
 from torch import Tensor
 
 from akd.creatures.build import creature
+from akd.creatures.captions import captions, describe, negative
 from akd.creatures.gaits import actions_for, gait_motion, gaits_for
 from akd.motion import Motion
 from akd.reconstruct.skinned import skinned_splats
@@ -21,7 +19,10 @@ from akd.render.camera import View
 from akd.render.film import FilmSettings, film
 from akd.rig import Rig
 from akd.splats import SkinnedSplats
-from akd.training.data_card import TRAINING_PLANS
+from akd.training.data_card import GENERIC_NOUNS, SHIPPED_CARD, TRAINING_PLANS, DataCard
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
 
 CLIP_FILM = FilmSettings(reference_leg=0.9)
 """Real time at the leg length of a grown human, so that bodies of all sizes take a stride in about as many frames."""
@@ -29,6 +30,10 @@ NO_GROUND_SHARE = 0.15
 """Share of clips without ground."""
 ACTIONS_PER_INDIVIDUAL = 4
 """Actions filmed of each individual besides standing still; all gaits are filmed, walking and running twice."""
+COMMON_NAMES = {"gallop": ("run", 0.4), "bound": ("hop", 0.3), "tripod": ("walk", 0.3), "tetrapod": ("walk", 0.3)}
+"""Common names of gaits, and the share of captions that use them."""
+EMPTY_SHARE = 0.12
+"""Share of empty captions, for classifier-free guidance."""
 
 
 @dataclass(frozen=True)
@@ -102,3 +107,49 @@ def individual_clips(
     skinned = skinned_splats(rig)
     labels = draw_labels(rig, seed, settings)
     return torch.stack([film_clip(rig, skinned, clip_motion(rig, label, settings), label, settings) for label in labels]), labels
+
+
+def clip_caption(label: ClipLabel, rng: np.random.Generator, card: DataCard = SHIPPED_CARD) -> str:
+    """A random true sentence about a clip, in the nouns of a card."""
+    if rng.random() < EMPTY_SHARE:
+        return ""
+    common, share = COMMON_NAMES.get(label.motion, ("", 0.0))
+    action = common if rng.random() < share else label.motion
+    noun = _noun(label.plan, rng, card)
+    form = rng.random()
+    if label.motion == "idle" and form < 0.3:
+        return negative(noun)
+    return describe(noun, action) if form < 0.4 else captions(noun, action, rng, 1)[0]
+
+
+def _noun(plan: str, rng: np.random.Generator, card: DataCard) -> str:
+    """The plan's name, a synonym, a generic noun, or a noun of no training plan."""
+    which = rng.random()
+    if which < 0.15:
+        return str(rng.choice(GENERIC_NOUNS))
+    if which < 0.25:
+        return str(rng.choice(_unknown_nouns(card)))
+    return plan if which < 0.65 else str(rng.choice([word for word, meaning in card.synonyms if meaning == plan]))
+
+
+def _unknown_nouns(card: DataCard) -> list[str]:
+    """Nouns of creatures that training does not see, sorted."""
+    nearest = dict(card.nearest)
+    return sorted(word for word, plan in card.nouns.items() if plan not in card.plans or word in nearest)
+
+
+def caption_tokenizer(words: Sequence[str] = SHIPPED_CARD.words) -> "PreTrainedTokenizerFast":
+    """A tokenizer of whole words where known and letters where not, with punctuation apart, in lower case."""
+    from tokenizers import Tokenizer, normalizers, pre_tokenizers, processors
+    from tokenizers.models import Unigram
+    from transformers import PreTrainedTokenizerFast
+
+    special = [("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0)]
+    whole = [("▁" + word, -1.0) for word in words if len(word) > 1]
+    whole += [("▁" + letter, -5.0) for letter in string.ascii_lowercase] + [(mark, -1.0) for mark in ".,"]
+    letters = [(mark, -10.0) for mark in ("▁", *string.ascii_lowercase, *string.digits, *"-'")]
+    core = Tokenizer(Unigram([*special, *whole, *letters], unk_id=2))
+    core.normalizer = normalizers.Lowercase()
+    core.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
+    core.post_processor = processors.TemplateProcessing(single=["$A", "</s>"], special_tokens=[("</s>", 1)])
+    return PreTrainedTokenizerFast(tokenizer_object=core, pad_token="<pad>", eos_token="</s>", unk_token="<unk>")

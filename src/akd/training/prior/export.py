@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 from akd.errors import AkdError
 from akd.training.data_card import CARD_NAME, SHIPPED_CARD, DataCard
 from akd.training.prior.cache import clip_film, normalise_encoder, read_cache
-from akd.training.prior.encoder_init import init_encoder
+from akd.training.prior.network_init import init_encoder
 from akd.training.prior.networks import Vae, build_pipeline, build_vae
 
 

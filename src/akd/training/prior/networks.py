@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from akd.training.data_card import SHIPPED_CARD
-from akd.training.prior.captions import caption_tokenizer
+from akd.training.prior.clips import caption_tokenizer
 
 Vae = Any
 """An ``AutoencoderKLCogVideoX``, whose layers type checkers cannot see."""

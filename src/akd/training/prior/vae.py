@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from akd.training.loop import TrainingConfig, TrainingState, train
 from akd.training.prior.cache import ClipCache, Pixels, read_cache, to_network
-from akd.training.prior.encoder_init import init_encoder
+from akd.training.prior.network_init import init_encoder
 from akd.training.prior.networks import CELL_FRAMES, LATENT_CHANNELS, Vae, build_vae
 
 LIMB_WEIGHT = 3.0

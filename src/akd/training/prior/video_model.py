@@ -12,9 +12,9 @@ from akd.prior.schedule import add_noise, diffusion_schedule
 from akd.training.data_card import SHIPPED_CARD, DataCard
 from akd.training.loop import TrainingConfig, train
 from akd.training.prior.cache import read_latents
-from akd.training.prior.captions import caption_tokenizer, clip_caption
+from akd.training.prior.clips import caption_tokenizer, clip_caption
+from akd.training.prior.network_init import init_text_encoder
 from akd.training.prior.networks import TEXT_TOKENS, build_scheduler, build_text_encoder, build_transformer
-from akd.training.prior.text_encoder_init import init_text_encoder
 
 RESCAN_STEPS = 100
 """Steps between readings of the latents, so that training can begin while they are still being computed."""

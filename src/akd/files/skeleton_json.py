@@ -1,10 +1,4 @@
-"""Skeletons written by hand or by other programs.
-
-    {"joints": [{"name": "hips", "parent": null, "position": [0, 0.9, 0]},
-                {"name": "spine", "parent": "hips", "position": [0, 1.1, 0]}]}
-
-Positions are in the mesh's own axes and units; a parent is a name, and joints may come in any order.
-"""
+"""Skeletons written by hand or by other programs, as JSON."""
 
 import json
 from collections import Counter

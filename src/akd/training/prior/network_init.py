@@ -1,12 +1,4 @@
-"""Initialisation of the encoder: the best linear code of the clips, written into CogVideoX's encoder in closed form.
-
-From random weights, an hour on one core does not reach what linear algebra gives at once. All nonlinear branches are zeroed,
-except one that keeps the previous instant; what remains is a chain of linear steps. Each is found by reduced-rank regression: of
-all maps to so few channels, the one from which the pixels of its cell are predicted best.
-
-Two tricks make normalisation and SiLU linear: SiLU is straight for large inputs, so signals are raised by ``SILU_OFFSET`` and
-lowered again; and constant channels of size ``ANCHOR_SIZE`` in each group make its norm the same for all clips.
-"""
+"""Closed-form initialisation of the embedded prior: the best linear code for the encoder, word meanings for the text encoder."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +7,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from akd.creatures.captions import action_from_prompt, negative
+from akd.training.data_card import GENERIC_NOUNS, SHIPPED_CARD, DataCard
 from akd.training.prior.cache import ClipCache, to_network
 from akd.training.prior.networks import CELL_FRAMES, Vae
 
@@ -28,6 +22,16 @@ MAX_REGRESSION_ROWS = 30_000
 """Most samples for each regression."""
 POSTERIOR_SPREAD = 0.05
 """Standard deviation that the encoder claims for its latents, whose own is 1."""
+IMPORTANT_CHANNEL, CONSTANT_CHANNEL = 0, 1
+"""Channels of an embedding: one that separates words that matter from others, and one that is the same for all words."""
+CHANNEL_SIZE = 4.0
+"""Size of these two channels; the others are about 1."""
+ATTENTION_SHARPNESS = 1.5
+"""How strongly attention prefers words that matter."""
+SYNONYM_SPREAD = 0.4
+"""How much words of one meaning differ initially."""
+SENTENCE_GAIN = 4.0
+"""Weight of the sentence's meaning relative to the word itself."""
 
 
 @torch.no_grad()
@@ -166,3 +170,43 @@ def _best_code(
     codes[alive] = maps @ directions
     scale = (x @ codes[alive]).std(0).clamp(min=1e-8)
     return codes.float(), (mean @ codes).float(), scale.float()
+
+
+@torch.no_grad()
+def init_text_encoder(encoder: Any, tokenizer: Any, seed: int = 0, card: DataCard = SHIPPED_CARD) -> None:
+    """Set the weights of a small T5 encoder; the card knows which plan a noun means."""
+    width = encoder.config.d_model
+    words = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
+    nouns = {part: plan for noun, plan in card.nouns.items() for part in noun.split()}
+    meanings = [meaning(word, nouns) for word in words]
+    known = sorted({sense for sense in meanings if sense})
+    randomness = torch.Generator().manual_seed(seed)
+    table, common = torch.randn(len(words), width, generator=randomness), torch.randn(len(known), width, generator=randomness)
+    for row, sense in enumerate(meanings):
+        if sense:
+            table[row] = SYNONYM_SPREAD * table[row] + common[known.index(sense)]
+        table[row, IMPORTANT_CHANNEL] = CHANNEL_SIZE if sense else -CHANNEL_SIZE
+    table[:, CONSTANT_CHANNEL] = CHANNEL_SIZE
+    encoder.shared.weight.copy_(table)
+    for block in encoder.encoder.block:
+        block.layer[0].SelfAttention.o.weight.zero_()
+        block.layer[1].DenseReluDense.wo.weight.zero_()
+    first = encoder.encoder.block[0].layer[0].SelfAttention
+    first.relative_attention_bias.weight.zero_()
+    first.q.weight.zero_()
+    first.k.weight.zero_()
+    head = encoder.config.d_kv
+    first.q.weight[::head, CONSTANT_CHANNEL] = ATTENTION_SHARPNESS
+    first.k.weight[::head, IMPORTANT_CHANNEL] = ATTENTION_SHARPNESS
+    first.v.weight.copy_(torch.eye(width))
+    first.o.weight.copy_(SENTENCE_GAIN * torch.eye(width))
+
+
+def meaning(token: str, nouns: dict[str, str]) -> str:
+    """The creature or motion that a token stands for; empty for all other tokens."""
+    word = token.removeprefix("▁")
+    if not token.startswith("▁") or len(word) < 2:
+        return ""
+    if word in GENERIC_NOUNS:
+        return "somebody"  # sorted among the other meanings, which fixes its random row: another name would change the weights
+    return nouns.get(word) or action_from_prompt(word) or ("idle" if word in negative("") else "")
