@@ -29,6 +29,7 @@ test: lint
 
 test-full: lint
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal -m ''
+	OMP_NUM_THREADS=1 $(BIN)/python tests/fuzz_commands.py --cases 2000
 
 bench: experiments
 

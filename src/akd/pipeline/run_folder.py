@@ -71,7 +71,7 @@ class RunFolder:
     def replaced_config(self, config: Mapping[str, Any]) -> Iterator[None]:
         """Clear the folder, and give it a new ``config.json`` when the block has ended: before that it is no run."""
         with written_beside(self["config.json"]) as part:
-            part.write_text(as_json(config), encoding="utf-8")
+            part.write_bytes(as_json(config).encode())
             self.clear()
             yield
 
