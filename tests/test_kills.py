@@ -75,7 +75,7 @@ def check_goes_on(folder: Path, unbroken: dict[str, bytes]) -> None:
     if (folder / "config.json").is_file():
         resume(folder)
     else:
-        with pytest.raises(AkdError, match="not a run.*begin it anew with --force"):
+        with pytest.raises(AkdError, match=r"not a run.*begin it anew with --force"):
             resume(folder)
         begin(folder, force=True)
     assert content(folder) == unbroken
@@ -174,7 +174,7 @@ def test_commands_that_write_one_file(command: str, when: int, tmp_path: Path, m
 
     mesh, clip = tmp_path / "in.obj", tmp_path / "in.glb"
     trimesh.creation.box().export(mesh)
-    write_rig(person(), {"walk": _motion()}, clip)
+    write_rig(person(), {"walk": person_motion()}, clip)
     out = tmp_path / {"rig": "out.glb", "convert": "out.bvh", "splat": "out.ply"}[command]
     given = {"rig": mesh, "convert": clip, "splat": mesh}[command]
     options = ["--count", "50"] if command == "splat" else []
@@ -192,7 +192,7 @@ def test_commands_that_write_one_file(command: str, when: int, tmp_path: Path, m
     assert out.read_bytes() == whole
 
 
-def _motion():
+def person_motion():
     from akd.motion import Motion
     from akd.skeleton import Pose
 
