@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shlex
 import signal
 import struct
 import subprocess
@@ -143,7 +144,8 @@ def run(*arguments: object, **options) -> subprocess.CompletedProcess:
 
 def test_a_reader_that_goes_away_a_full_output_and_a_terminal_without_letters(tmp_path: Path) -> None:
     write_rig(person(), {"walk": person_motion()}, tmp_path / "in.glb")
-    command = f"'{sys.executable}' -c '{MAIN}' inspect '{tmp_path / 'in.glb'}' --json | head -c 1"
+    words = [sys.executable, "-c", MAIN, "inspect", str(tmp_path / "in.glb"), "--json"]
+    command = f"{shlex.join(words)} | head -c 1"
     piped = subprocess.run(command, shell=True, capture_output=True, env=ENVIRONMENT, timeout=300, check=False)
     assert (piped.returncode, piped.stdout, piped.stderr) == (0, b"{", b"begun ")
     if Path("/dev/full").exists():

@@ -234,11 +234,11 @@ def test_every_damaged_checkpoint_is_refused(halfway: Path) -> None:
     cases = [whole[:cut] for cut in (0, 1, 7, 8, 100, 8 + length, len(whole) - 1)] + [b"\0" * 64, whole + b"\0"]
     cases += [whole[: bit // 8] + bytes([whole[bit // 8] ^ 1 << bit % 8]) + whole[bit // 8 + 1 :] for bit in flipped]
     cases += [whole.replace(b'"F32"', b'"I32"', 1), whole.replace(b'"F32","shape":[]', b'"I32","shape":[]', 1)]
-    task = make_task(JOB, closed_prior(), person())
+    run = Distillation(make_task(JOB, closed_prior(), person()))
     for data in cases:
         path.write_bytes(data)
         with pytest.raises(AkdError, match=r"^[^\n]*checkpoint\.safetensors (is damaged|belongs to another|was written)[^\n]*$"):
-            load_checkpoint(Distillation(task), path)
+            load_checkpoint(run, path)
 
 
 @pytest.mark.parametrize("name", ["exp_avg", "iteration", "eps"])
@@ -419,7 +419,7 @@ def test_tracking_that_fails_is_in_the_last_line_and_in_the_result(akd, tmp_path
 
 def test_a_run_of_version_0_1_goes_on_to_the_same_motion(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its settings and its checkpoint have other names, and there is no checksum."""
-    job = replace(JOB, recipe=Recipe(iterations=4, draws=1, phases_at=(0.5,), decide_at=0.5))
+    job = replace(JOB, recipe=replace(JOB.recipe, iterations=4))
     new = begin(tmp_path / "new", job)[0]
     old = RunFolder(tmp_path / "old")
     with pytest.MonkeyPatch.context() as patch:

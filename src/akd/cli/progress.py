@@ -20,7 +20,7 @@ class RunProgress(Progress):
         self.bar = Bars(
             SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(bar_width=24), MofNCompleteColumn(),
             TimeRemainingColumn(elapsed_when_finished=True), TextColumn("{task.fields[note]}", markup=False), console=screen,
-            transient=True,
+            transient=True, disable=not screen.is_terminal,
         )  # fmt: skip
         self.shown: TaskID | None = None
         self.measured, self.total = "", 0

@@ -55,16 +55,16 @@ def track(
         film: Also make the pictures; --no-film is quicker.
         force: Write into a folder that exists.
     """
-    from akd.assets import load_motion, motion_files
+    from akd.assets import load_motion
     from akd.physics.track import track as simulate
-    from akd.pipeline.run_folder import TRACKED
     from akd.pipeline.track import comparison, numbers, write_result
 
     settings = _settings(recipe, upright, substeps)
+    if out is not None:
+        _check_folder(out, clip, force)
     rig, motion, name, from_file = load_motion(clip, fps=fps, forward=forward, height=height)
     folder = out or Path("runs") / f"{safe_name(name)}-tracked"
-    check_output_folder(folder, force=force)
-    refuse_inputs([folder / output for output in TRACKED], motion_files(clip))
+    _check_folder(folder, clip, force)
     with locked_folder(folder):
         result = simulate(rig, motion, settings, from_file=from_file, progress=_tracking(as_json))
         paths = write_result(rig, result, folder, name="tracked", film=film, force=True, progress=_filming(as_json))
@@ -77,6 +77,15 @@ def track(
     screen.print(_table(name, comparison(result), result))
     for path in paths:
         screen.print(f"Wrote {path}")
+
+
+def _check_folder(folder: Path, clip: str, force: bool) -> None:
+    """Nothing is overwritten unless that is asked for, and the motion itself never."""
+    from akd.assets import motion_files
+    from akd.pipeline.run_folder import TRACKED
+
+    check_output_folder(folder, force=force)
+    refuse_inputs([folder / output for output in TRACKED], motion_files(clip))
 
 
 def _settings(recipe: str, upright: str, substeps: int | None) -> "TrackSettings":
