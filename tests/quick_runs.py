@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from akd.pipeline.progress import Progress
 
 from akd.distill.recipe import Recipe
 from akd.files import writing
 from akd.pipeline import results, runs
-from akd.pipeline.job import Job
+from akd.pipeline.job import Job, Progress
 from akd.pipeline.run_folder import RunFolder
 from akd.pipeline.runs import begin_runs, resume_runs
 from akd.render.preview import PreviewSettings
