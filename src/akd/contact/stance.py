@@ -26,6 +26,8 @@ MIN_STEP = 0.1
 """Two prints farther apart than this have a swing between them [ℓ]."""
 CATCH_UP_SHARE = 0.5
 """Share of a swing in which a foot that was locked catches up with its path; the same at its end."""
+END_RISE = 3
+"""Frames in which a foot rises to its clearance after the last stance of a clip, or sinks from it before the first."""
 RISE_SHARE = 0.4
 """Share of that time in which it rises to its clearance: up first, then on."""
 SWING_SMOOTHING, SMOOTHING_ONSET = 0.12, 0.28
@@ -122,19 +124,38 @@ def lock_paths(
     rolling: Feet | None = None,
     clearance: float = SWING_CLEARANCE,
     catch_up: float = CATCH_UP_SHARE,
+    *,
+    clear_ends: bool = False,
 ) -> Feet:
     """Foot lock: the paths of feet that stay where they stand.
 
     A standing foot is held at the middle of its drift and at y = 0, or moves only as it rolls over the ground (``rolling``).
     Between two stances the correction passes smoothly from one to the other, so a swing keeps its shape; it is only lifted
     where it would brush over the ground, to this ``clearance``, and catches up with its path over this share of the swing.
+    With ``clear_ends`` feet that swing before their first stance or after their last one are lifted too.
     """
     rolling = np.zeros_like(feet) if rolling is None else rolling
     paths = [
         _locked_foot(feet[:, foot], intervals(stance[:, foot]), rolling[:, foot], clearance, catch_up)
         for foot in range(feet.shape[1])
     ]
-    return np.stack(paths, 1) if paths else feet
+    out = np.stack(paths, 1) if paths else feet
+    if clear_ends:
+        for foot in range(feet.shape[1]):
+            out[:, foot, 1] = _smooth_max(out[:, foot, 1], _end_floor(out[:, foot], stance[:, foot], SWING_CLEARANCE))
+    return out
+
+
+def _end_floor(path: FrameVectors, stance: Bool[np.ndarray, " frame"], clearance: float) -> Float[np.ndarray, " frame"]:
+    """The least height of a foot before its first stance and after its last one, where it moves over the ground there [ℓ]."""
+    floor, frames = np.zeros(len(path)), np.flatnonzero(stance)
+    if not frames.size:
+        return floor
+    for end, away in ((slice(0, frames[0]), frames[0]), (slice(frames[-1] + 1, len(path)), frames[-1])):
+        part = path[end][:, [0, 2]]
+        if len(part) and np.linalg.norm(np.ptp(part, axis=0)) > MIN_STEP:
+            floor[end] = clearance * quintic_step(np.abs(np.arange(len(path))[end] - away) / END_RISE)
+    return floor
 
 
 def _locked_foot(

@@ -29,6 +29,8 @@ GROUND_QUANTILE = 0.2
 """The ground is where the lowest foot is for this share of the clip; lower are toes that dig in."""
 MAX_CROUCH = 0.08
 """The body is lowered by no more than this for legs that do not reach their feet [ℓ]; beyond it the feet are drawn along."""
+IN_PLACE_SHARE = 0.5
+"""A clip walks in place if it lacks more than this share of the speed that its standing feet imply; others travel as they do."""
 CLEARANCE = 0.07
 """Feet that swing clear the ground by this [ℓ]: higher than what passes for standing."""
 CATCH_UP = 0.2
@@ -69,8 +71,10 @@ def ground_source(rig: Rig, root: FrameVectors, local: JointRotations, fps: floa
     added = np.zeros(3)
     motion = foot_motion(model, root, local, levels, fps)
     if travel == "auto":
-        root, added = with_implied_travel(root, motion, fps)
-        motion = foot_motion(model, root, local, levels, fps)
+        moved, given = with_implied_travel(root, motion, fps)
+        if np.linalg.norm(given) > IN_PLACE_SHARE * np.linalg.norm(given[[0, 2]] + motion.velocity):
+            root, added = moved, given
+            motion = foot_motion(model, root, local, levels, fps)
     stance = detect_stance(motion.feet, motion.velocities, motion.velocity, fps)
     stance = close_gaps(stance, root[:, 1], rig.gravity, fps)
     stance = drop_unreachable(model, root, local, stance)
@@ -147,7 +151,7 @@ def _settled(
     if feet is None or not model.feet:
         return cleared, local
     local = limit_roll_speed(model, cleared, local, stance, fps)
-    paths = lock_paths(feet, stance, rolling_path(model, cleared, local), CLEARANCE, CATCH_UP)
+    paths = lock_paths(feet, stance, rolling_path(model, cleared, local), CLEARANCE, CATCH_UP, clear_ends=True)
     need = np.minimum(overstretch(model, cleared, local, paths), MAX_CROUCH)
     lowered = cleared - crouch(need, stance, fps)[:, None] * UP
     lowered = clear_ground(model, lowered, local) if model.rig.mesh.vertex_count else lowered

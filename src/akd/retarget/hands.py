@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
-from scipy.ndimage import gaussian_filter1d
+from scipy.ndimage import gaussian_filter1d, grey_opening
 from scipy.spatial.transform import Rotation
 
 from akd.character.limb_model import FrameVectors, limb_model, skinned
@@ -22,6 +22,8 @@ TOUCH, NEAR = 1.35, 2.0
 """A hand nearer to a bone than this many radii of the body there touches it; up to the second it is drawn to the same place."""
 TOUCH_SPEED = 0.5
 """A hand that is faster than this, seen from the bone, passes by and does not touch [ℓ/s]."""
+MIN_TOUCH = 0.3
+"""What is shorter than this is a hand that swings by [s]."""
 FADE = 0.06
 """Standard deviation in time with which a touch sets in and ends [s]."""
 MAX_STRETCH = 0.995
@@ -104,6 +106,7 @@ def find_touch(source: Rig, target: Rig, between: Correspondence, pair: LimbPair
         closer = radii < nearest
         nearest, place = np.where(closer, radii, nearest), np.where(closer[:, None], found, place)
     weight = np.clip((NEAR - nearest) / (NEAR - TOUCH), 0.0, 1.0)
+    weight = grey_opening(weight, size=min(max(round(MIN_TOUCH * seen.fps), 1), len(weight)), mode="nearest")
     weight = gaussian_filter1d(weight, max(FADE * seen.fps, 0.5), mode="nearest")
     # The place is only as smooth as the nearest bone is constant, so it is smoothed where it counts.
     share = np.where(nearest < NEAR, 1.0, 1e-6)[:, None]

@@ -101,7 +101,7 @@ def _notes(source: Rig, grounded: GroundedSource) -> list[str]:
     notes = []
     speed = float(np.linalg.norm(grounded.travel))
     if speed > 0:
-        notes.append(f"The clip walks in place or at another speed than its feet: {speed:.2f} ℓ/s of travel were given to it.")
+        notes.append(f"The clip walks in place: its feet imply {speed:.2f} ℓ/s over the ground, which was given to it.")
     if abs(grounded.raised) > 0.02:
         way = "raised" if grounded.raised > 0 else "lowered"
         notes.append(f"The clip was {way} by {abs(grounded.raised):.2f} ℓ so that its feet are on the ground.")

@@ -1,0 +1,160 @@
+"""Retargeting measured: captures of people on two-legged rigs, artists' clips between four-legged rigs.
+
+``python -m experiments.retarget --motions DIR --assets DIR`` prints a row for every clip on every rig, and a summary by action.
+``--part test`` measures on held-out captures; ``--sheets DIR`` writes contact sheets, the source above its targets.
+"""
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import tyro
+
+from akd.assets import load_rig
+from akd.retarget.measures import RetargetMeasures, measure_retarget, there_and_back
+from akd.retarget.retarget import RetargetResult, retarget
+from akd.retarget.source import SourceClip, load_clip
+from akd.rig import Rig
+from experiments.retarget_pictures import contact_sheet
+
+ACTIONS = ("walk", "run", "jump", "kick", "wave", "dance")
+PEOPLE = (
+    "assets/q_woman/Smooth_Female_Casual.glb", "assets/cesium_man/CesiumMan.glb", "assets/q_knight/KnightCharacter.glb",
+    "assets/robot_expressive/RobotExpressive.glb", "motions/glb/q_ual1_human.glb", "motions/glb/q_man2017.glb",
+)  # fmt: skip
+ANIMALS = {
+    "assets/q_horse/Horse.glb": ("Walk", "Gallop", "Jump_toIdle", "Attack_Kick", "Eating"),
+    "assets/q_wolf/Wolf.glb": ("Walk", "Gallop", "Jump_ToIdle", "Attack", "Eating"),
+    "assets/fox_khronos/Fox.glb": ("Walk", "Run"),
+    "motions/glb/m2m_fox.glb": ("Walk", "Run", "Jump", "Bite"),
+}
+LIMITS = {"skating": 0.05, "penetration": 0.01, "duty_difference": 0.05, "phase_difference": 0.05}
+COLUMNS = (
+    "direction_error", "end_point_error", "contact_agreement", "duty_difference", "phase_difference", "amount", "skating",
+    "penetration", "back", "load",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is measured."""
+
+    shared: Path = Path("../shared")
+    """The folder that holds assets/ and motions/."""
+    part: Literal["train", "test"] = "train"
+    """Captures to take; where a part has none of an action, the other is taken and marked."""
+    clips: int = 2
+    """Captures of each action."""
+    kind: Literal["all", "people", "animals"] = "all"
+    sheets: Path | None = None
+    """Where contact sheets are written."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One clip on one rig."""
+
+    action: str
+    clip: str
+    target: str
+    numbers: RetargetMeasures
+    back: float
+    """There-and-back error [ℓ]."""
+    load: float
+    """Seconds of processor time per second of the clip."""
+
+    def value(self, column: str) -> float | None:
+        return getattr(self, column) if column in ("back", "load") else asdict(self.numbers)[column]
+
+
+def captures(options: Options) -> Iterator[tuple[str, str]]:
+    """Action and clip."""
+    index = json.loads((options.shared / "motions/cmu/index.json").read_text())
+    for action in ACTIONS:
+        known = [entry for entry in index if entry["label"] == action]
+        chosen = [entry for entry in known if entry["part"] == options.part]
+        marked = action if chosen else f"{action}*"
+        for entry in (chosen or known)[: options.clips]:
+            yield marked, f"{options.shared / 'motions' / entry['file']}#{entry['clip']}"
+
+
+def animal_clips(options: Options) -> Iterator[tuple[str, str]]:
+    words = {"run": "gallop", "jump_toidle": "jump", "attack_kick": "attack", "bite": "attack", "eating": "eat"}
+    for file, names in ANIMALS.items():
+        for name in names:
+            yield words.get(name.lower(), name.lower()), f"{options.shared / file}#{name}"
+
+
+def measured(action: str, source: SourceClip, target: Rig) -> tuple[Row, RetargetResult]:
+    began = time.process_time()
+    result = retarget(source.motion, source.rig, target)
+    load = (time.process_time() - began) / max(source.motion.duration, 1e-9)
+    numbers = measure_retarget(result, source.rig, target)
+    clip = f"{source.rig.name}#{source.name}" if source.rig.mesh.vertex_count else source.name
+    return Row(action, clip, target.name, numbers, there_and_back(result, source.rig, target), load), result
+
+
+def study(clips: Iterator[tuple[str, str]], targets: list[Rig], options: Options) -> list[Row]:
+    """A row for every clip on every rig but its own."""
+    rows = list[Row]()
+    for action, text in clips:
+        source = load_clip(text)
+        pictures = []
+        for target in targets:
+            if target.name == source.rig.name:
+                continue
+            row, result = measured(action, source, target)
+            rows.append(row)
+            print(line(row), flush=True)
+            pictures = pictures or [(source.rig, result.source)]
+            pictures.append((target, result.motion))
+        if options.sheets:
+            name = f"{action.strip('*')}-{source.rig.name}-{source.name}.png"
+            contact_sheet(pictures, options.sheets / name, turn=55.0 if len(source.rig.legs) == 2 else 80.0)
+    return rows
+
+
+def text_of(value: float | None) -> str:
+    return "     –" if value is None else f"{value:6.3f}" if value < 10 else f"{value:6.1f}"
+
+
+def line(row: Row) -> str:
+    return f"{row.action:8} {row.clip[:20]:20} {row.target[:20]:20}" + " ".join(text_of(row.value(c)) for c in COLUMNS)
+
+
+def summary(rows: list[Row]) -> Iterator[str]:
+    """For each action the median of every number, and the share of rows within all limits."""
+    yield f"{'action':8} {'rows':>4} " + " ".join(c[:9].rjust(9) for c in COLUMNS) + "  within limits"
+    for action in [*dict.fromkeys(row.action for row in rows), "all"]:
+        some = [row for row in rows if action in (row.action, "all")]
+        medians = [[v for row in some if (v := row.value(c)) is not None] for c in COLUMNS]
+        within = np.mean([is_within(row) for row in some])
+        numbers = " ".join(f"{np.median(m):9.3f}" if m else "        –" for m in medians)
+        yield f"{action:8} {len(some):4} {numbers}  {within:.2f}"
+    worst = [[v for row in rows if (v := row.value(c)) is not None] for c in COLUMNS]
+    yield f"{'worst':8} {'':4} " + " ".join(f"{(min(w) if c == 'contact_agreement' else max(w)):9.3f}" if w else "        –"
+                                           for c, w in zip(COLUMNS, worst, strict=True))  # fmt: skip
+
+
+def is_within(row: Row) -> bool:
+    values = {name: row.value(name) for name in LIMITS}
+    amount = row.numbers.amount
+    return all(v is None or v <= LIMITS[name] for name, v in values.items()) and (amount is None or abs(amount - 1) <= 0.15)
+
+
+def main(options: Options) -> None:
+    rows = list[Row]()
+    print(f"{'action':8} {'clip':20} {'target':20}" + " ".join(c[:6] for c in COLUMNS))
+    if options.kind != "animals":
+        rows += study(captures(options), [load_rig(options.shared / file) for file in PEOPLE], options)
+    if options.kind != "people":
+        rows += study(animal_clips(options), [load_rig(options.shared / file) for file in ANIMALS], options)
+    print(*summary(rows), sep="\n")
+
+
+if __name__ == "__main__":
+    main(tyro.cli(Options, description=__doc__))
