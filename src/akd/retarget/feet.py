@@ -16,7 +16,7 @@ from akd.contact.foot_lock import foot_positions, overstretch, solve_legs, withi
 from akd.contact.measures import Feet
 from akd.contact.prepare import crouch, drop_unreachable, foot_motion, with_implied_travel
 from akd.contact.roll import limit_roll_speed, rolling_path
-from akd.contact.stance import Stance, close_gaps, detect_stance, lock_paths
+from akd.contact.stance import Stance, close_gaps, detect_stance, lock_paths, quintic_step
 from akd.contact.traces import in_heading_frame, yaw
 from akd.contact.treadmill import foot_levels
 from akd.retarget.correspondence import LimbPair
@@ -31,6 +31,8 @@ MAX_CROUCH = 0.08
 """The body is lowered by no more than this for legs that do not reach their feet [ℓ]; beyond it the feet are drawn along."""
 IN_PLACE_SHARE = 0.5
 """A clip walks in place if it lacks more than this share of the speed that its standing feet imply; others travel as they do."""
+LOW_FOOT, HIGH_FOOT = 0.12, 0.35
+"""Up to the first height the sole of a foot is as high as the source's; from the second on its ankle is [ℓ]."""
 CLEARANCE = 0.07
 """Feet that swing clear the ground by this [ℓ]: higher than what passes for standing."""
 CATCH_UP = 0.2
@@ -115,7 +117,10 @@ def foot_targets(
         shift = wanted - position[:, ankle]
         out[:, foot, 0] += shift[:, 0]
         out[:, foot, 2] += shift[:, 2]
-        out[:, foot, 1] = scale * grounded.feet[:, their_foot, 1]
+        # Near the ground soles count, which no ankle tells; high above it a foot may point anywhere, and the ankle counts.
+        height = scale * grounded.feet[:, their_foot, 1]
+        high = quintic_step((height - LOW_FOOT) / (HIGH_FOOT - LOW_FOOT))
+        out[:, foot, 1] = height + high * (out[:, foot, 1] + shift[:, 1] - height)
     return out
 
 

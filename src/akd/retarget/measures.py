@@ -58,7 +58,7 @@ def measure_retarget(result: RetargetResult, source: Rig, target: Rig) -> Retarg
         end_point_error=_mean([_end_distance(pair) for pair in limbs]),
         contact_agreement=float((result.stance == stance).mean()) if feet else None,
         duty_difference=float(np.abs(result.stance.mean(0) - stance.mean(0)).max()) if feet else None,
-        phase_difference=phase_difference(result.stance, stance) if feet else None,
+        phase_difference=phase_difference(_cycles(result.stance, result.loops), _cycles(stance, result.loops)) if feet else None,
         amount=_ratio(
             [(_path(x.ours, x.our_length), _path(x.theirs, x.their_length)) for x in limbs + _axial(result, source, target)]
         ),
@@ -94,6 +94,11 @@ def phase_difference(one: Stance, other: Stance) -> float | None:
     apart = np.array([phase - phase[0] for phase in phases])
     difference = apart[0] - apart[1]
     return float(np.abs((difference + 0.5) % 1.0 - 0.5).max())
+
+
+def _cycles(stance: Stance, loops: bool) -> Stance:
+    """A loop three times over: one of a single stride has but one touch-down of each foot."""
+    return np.concatenate((stance[:-1], stance[:-1], stance)) if loops else stance
 
 
 def _touch_downs(stance: Stance) -> list[Float[np.ndarray, " landing"]]:
