@@ -30,15 +30,14 @@ TIMES = (0.7, 0.8)
 def answers(prior: VideoPrior, name: str, z: torch.Tensor, still: torch.Tensor, plan: str, *, opposite: bool) -> torch.Tensor:
     """What an estimator says under different noises."""
     shape = tuple(z.shape[1:])
-    beside = (still,) if name == "dds" else ()
     found = []
     for seed in range(REPEATS):
         randomness = torch.Generator().manual_seed(seed)
         noise, t = draw_noise(shape, DRAWS, TIMES, randomness)
         if not opposite:
             noise = torch.randn(noise.shape, generator=randomness)
-        ask = ScoreInputs(noise, t, prior.embed(describe(plan, "walk")), (prior.embed(negative(plan)),), 3.5)
-        found.append(ESTIMATORS[name](prior, z, ask, *beside))
+        ask = ScoreInputs(noise, t, prior.embed(describe(plan, "walk")), (prior.embed(negative(plan)),), 3.5, rest=lambda: still)
+        found.append(ESTIMATORS[name](prior, z, ask))
     return torch.cat(found)
 
 

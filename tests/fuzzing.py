@@ -33,24 +33,22 @@ from typing import Any
 import numpy as np
 import torch
 import trimesh
-from akd.pose import Pose
 from PIL import Image
 
+from akd.assets import reader_of
 from akd.errors import AkdError
-from akd.files.bvh import read_bvh, write_bvh
+from akd.files.bvh import write_bvh
 from akd.files.child import loaded
 from akd.files.fbx import rig_of as fbx_rig_of
-from akd.files.gltf.read import read_gltf
-from akd.files.meshes import read_mesh
 from akd.files.motion_npz import read_motion, write_motion
-from akd.files.rignet import read_rignet, write_rignet
+from akd.files.rignet import write_rignet
 from akd.files.skeleton_json import read_skeleton_json
 from akd.files.splat_ply import read_splats, write_splats
 from akd.files.usd import rig_of as usd_rig_of
 from akd.mesh import Mesh
 from akd.motion import Motion
 from akd.rig import FileRig, Rig
-from akd.skeleton import Skeleton
+from akd.skeleton import Pose, Skeleton
 from akd.splats import Splats
 from tiny_gltf import glb_bytes, skinned_arm
 
@@ -252,7 +250,7 @@ class Reader:
 
     suffix: str
     bases: Callable[[Path], list[bytes]]
-    read: Callable[[Path], Any]
+    read: Callable[[Path], Any] = lambda path: reader_of(path)(path)  # noqa: E731: the program's own table
     check: Callable[[Any], None] = check_rig
     batch: int = BATCH
     is_native: bool = False
@@ -441,17 +439,17 @@ def in_process(child: str, rig_of: Callable[..., FileRig]) -> Callable[[Path], F
     return read
 
 
-READERS: dict[str, Reader] = {
-    "bvh": Reader(".bvh", bvh_files, read_bvh),
-    "obj": Reader(".obj", obj_files, read_mesh),
-    "ply": Reader(".ply", exported({"file_type": "ply"}, {"file_type": "ply", "encoding": "ascii"}), read_mesh),
-    "stl": Reader(".stl", exported({"file_type": "stl"}, {"file_type": "stl_ascii"}), read_mesh),
-    "off": Reader(".off", exported({"file_type": "off"}), read_mesh),
-    "rignet": Reader(".txt", rignet_files, read_rignet),
+FUZZED: dict[str, Reader] = {
+    "bvh": Reader(".bvh", bvh_files),
+    "obj": Reader(".obj", obj_files),
+    "ply": Reader(".ply", exported({"file_type": "ply"}, {"file_type": "ply", "encoding": "ascii"})),
+    "stl": Reader(".stl", exported({"file_type": "stl"}, {"file_type": "stl_ascii"})),
+    "off": Reader(".off", exported({"file_type": "off"})),
+    "rignet": Reader(".txt", rignet_files),
     "splats": Reader(".ply", splat_files, read_splats, check_splats),
     "motion": Reader(".npz", motion_files, lambda path: read_motion(path, SKELETON), check_motion),
     "skeleton": Reader(".json", json_files, read_skeleton_json),
-    "gltf": Reader(".glb", gltf_files, read_gltf),
+    "gltf": Reader(".glb", gltf_files),
     "usda": Reader(".usda", usda_files, in_process("akd.files.usd_child", usd_rig_of), is_native=True, module="pxr"),
     "usdc": Reader(".usdc", usdc_files, in_process("akd.files.usd_child", usd_rig_of), is_native=True, module="pxr"),
     "usdz": Reader(".usdz", usdz_files, in_process("akd.files.usd_child", usd_rig_of), is_native=True, module="pxr"),
@@ -491,7 +489,7 @@ def limit_memory() -> None:
 
 def work(name: str, seed: int, cases: range, folder: Path, report: int, keep: Path | None) -> None:
     """Run cases and report each in two lines: when it begins, and how it ended. A negative seed does no damage."""
-    reader = READERS[name]
+    reader = FUZZED[name]
     if reader.module:
         importlib.import_module(reader.module)
         gc.disable()  # as the child does: ufbx's objects do not survive the collector
@@ -500,7 +498,7 @@ def work(name: str, seed: int, cases: range, folder: Path, report: int, keep: Pa
         limit_memory()
     for case in cases:
         os.write(report, f"{case}\n".encode())
-        rng = np.random.default_rng([max(seed, 0), list(READERS).index(name), case])
+        rng = np.random.default_rng([max(seed, 0), list(FUZZED).index(name), case])
         # USD keeps layers by name, so each of its cases needs a new one; RigNet's mesh has the name of its case.
         path = folder / (f"case{case if reader.is_native else ''}{reader.suffix}")
         path.write_bytes(damaged(bases, rng) if seed >= 0 else bases[case % len(bases)])
@@ -553,9 +551,9 @@ def run(name: str, seed: int, cases: range, keep: Path | None = None) -> dict[in
     following = cases.start
     with tempfile.TemporaryDirectory() as folder:
         while following < cases.stop:
-            batch = range(following, min(following + READERS[name].batch, cases.stop))
+            batch = range(following, min(following + FUZZED[name].batch, cases.stop))
             for case, found in forked(name, seed, batch, Path(folder), keep):
-                if READERS[name].is_native and found.startswith("crashed"):
+                if FUZZED[name].is_native and found.startswith("crashed"):
                     found = "crash"  # in the child process that shields the program from it
                 out[case] = found
                 following = case + 1
@@ -564,7 +562,7 @@ def run(name: str, seed: int, cases: range, keep: Path | None = None) -> dict[in
 
 def available(name: str) -> bool:
     """Whether the reader's library and whole files to begin with are here."""
-    reader = READERS[name]
+    reader = FUZZED[name]
     if reader.module and importlib.util.find_spec(reader.module) is None:
         return False
     return name != "fbx" or bool(fbx_files(Path()))
@@ -575,10 +573,10 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=300, help="how many, over all readers")
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--reader", choices=READERS, action="append")
+    parser.add_argument("--reader", choices=FUZZED, action="append")
     parser.add_argument("--keep", type=Path, help="a folder for the files of all cases")
     options = parser.parse_args()
-    names = [name for name in options.reader or READERS if available(name)]
+    names = [name for name in options.reader or FUZZED if available(name)]
     counts: dict[str, dict[str, int]] = {}
     wrong = 0
     for name in names:

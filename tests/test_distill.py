@@ -33,7 +33,10 @@ def seeded(seed: int = 0) -> torch.Generator:
 
 
 class GaussianPrior(VideoPrior):
-    """A prior whose answer is known: clips are ``mean`` plus noise of size ``spread``. Latents are pictures, made smaller."""
+    """A prior whose answer is known: films are ``mean`` plus noise of size ``spread``. Latents are pictures, made smaller.
+
+    A text embedding with a ``mean`` of its own stands for a prompt, so that guidance can be tested, too.
+    """
 
     def __init__(self, mean: torch.Tensor, spread: float = 0.0) -> None:
         self.mean, self.spread, self.film = mean, spread, SMALL
@@ -51,7 +54,8 @@ class GaussianPrior(VideoPrior):
     def denoise(self, z_t, t, text, negative=None, guidance=1.0):  # type: ignore[no-untyped-def]
         level = self.schedule.level(t)
         kept = level.alpha * self.spread**2 / (level.alpha.square() * self.spread**2 + level.sigma.square())
-        clean = self.mean + kept * (z_t - level.alpha * self.mean)
+        mean = text.get("mean", self.mean)
+        clean = mean + kept * (z_t - level.alpha * mean)
         return Denoised(clean, (z_t - level.alpha * clean) / level.sigma)
 
 
@@ -165,6 +169,16 @@ def test_differences_of_scores_cancel_where_there_is_nothing_to_say() -> None:
     inputs = ScoreInputs(noise, t, {}, ({},), 1.0)
     assert csd(prior, z, inputs).abs().max() == 0
     assert dds(prior, z, inputs._replace(rest=lambda: z)).abs().max() == 0
+
+
+def test_guidance_leads_from_the_negative_prompt_to_the_prompt() -> None:
+    """At spread 0 the prediction is the prompt's own film, so the gradient is known for every guidance."""
+    z, wanted, other = (torch.randn(1, 2, 3, 4, 4, generator=seeded(seed)) for seed in range(3))
+    noise, t = draw_noise((2, 3, 4, 4), 4, (0.4, 0.8), seeded())
+    inputs = ScoreInputs(noise, t, {"mean": wanted}, ({"mean": other},), 3.0)
+    prior = GaussianPrior(torch.zeros_like(z))
+    torch.testing.assert_close(sds(prior, z, inputs), z - (other + 3.0 * (wanted - other)), atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(csd(prior, z, inputs), 3.0 * (other - wanted), atol=1e-4, rtol=1e-4)
 
 
 def test_noise_comes_in_opposite_pairs_spread_over_time() -> None:

@@ -8,8 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from akd.assets import READERS
+from fuzzing import FUZZED
+
 CASES = 420
 TESTS = Path(__file__).resolve().parent
+
+
+def test_every_reader_of_the_program_is_fuzzed() -> None:
+    """A new format needs whole files to damage: an entry in ``fuzzing.FUZZED``."""
+    fuzzed = {READERS[reader.suffix] for reader in FUZZED.values() if reader.suffix in READERS}
+    assert fuzzed == set(READERS.values())
 
 
 def test_every_damaged_file_is_a_value_or_one_sentence() -> None:

@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from akd.pose import Pose
 
 from akd.errors import AkdError
 from akd.files import motion_npz
 from akd.files.motion_npz import read_motion, write_motion
 from akd.motion import Motion
-from akd.skeleton import Skeleton
+from akd.skeleton import Pose, Skeleton
 
 SKELETON = Skeleton.from_joints(("a", "b", "c"), np.array([-1, 0, 1]), np.array([[0.0, 1, 0], [0, 2, 0], [0, 3, 0]]))
 

@@ -21,6 +21,7 @@ from experiments.study.trial import Trial
 
 from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
+from akd.distill.estimators import ESTIMATORS
 from akd.distill.loop import Distillation
 from akd.distill.recipe import Recipe
 from akd.errors import AkdError
@@ -106,7 +107,7 @@ def test_work_is_counted(prior) -> None:
     assert counted.evaluations == RECIPE.denoising_steps * RECIPE.draws * 2  # with and without the sentence
 
 
-@pytest.mark.parametrize("estimator", ["sds", "csd", "dds"])
+@pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_all_estimators_go(prior, estimator) -> None:
     recipe = replace(RECIPE, estimator=estimator)
     numbers = Distillation(make_task(Job("a person walking", recipe=recipe), prior, person())).step()

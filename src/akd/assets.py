@@ -40,14 +40,15 @@ def read_file(path: Path) -> FileRig:
     """What a character file says, whatever its format."""
     if not path.is_file():
         raise AkdError(f"There is no file {path}.")
+    return reader_of(path)(path)
+
+
+def reader_of(path: Path) -> Callable[[Path], FileRig]:
+    """The function that reads files with the suffix of this one."""
     suffix = path.suffix.lower()
-    return _reader(path.name, "splat_surface:read_splat_rig" if suffix in OTHER_SPLATS else READERS.get(suffix))(path)
-
-
-def _reader(name: str, entry: str | None) -> Callable[[Path], FileRig]:
+    entry = "splat_surface:read_splat_rig" if suffix in OTHER_SPLATS else READERS.get(suffix)
     if entry is None:
-        ending = Path(name).suffix.lower() or "nothing"
-        raise AkdError(f"{name}: files ending in {ending} cannot be read; use {', '.join(sorted(READERS))}.")
+        raise AkdError(f"{path.name}: files ending in {suffix or 'nothing'} cannot be read; use {', '.join(sorted(READERS))}.")
     module, _, function = entry.partition(":")
     return getattr(import_module(f"akd.files.{module}"), function)
 

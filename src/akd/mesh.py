@@ -35,7 +35,8 @@ class Mesh:
 
     def __post_init__(self) -> None:
         if self.faces.size and (self.faces.min() < 0 or self.faces.max() >= len(self.vertices)):
-            raise AkdError(f"A face refers to vertex {self.faces.max()}, but the mesh has {len(self.vertices)} vertices.")
+            wrong = self.faces.min() if self.faces.min() < 0 else self.faces.max()
+            raise AkdError(f"A face refers to vertex {wrong}, but the mesh has {len(self.vertices)} vertices.")
         if not np.all(np.isfinite(self.vertices)):
             raise AkdError("The mesh has vertices that are not finite numbers.")
 

@@ -52,6 +52,11 @@ class FileRig:
     notes: tuple[str, ...] = ()
     """What was repaired or left out while reading, one sentence each."""
 
+    @classmethod
+    def static(cls, mesh: Mesh, path: Path | None = None, notes: tuple[str, ...] = ()) -> "FileRig":
+        """A mesh without bones, as readers of static formats return it."""
+        return cls((), np.zeros(0, int), np.zeros((0, 4, 4)), mesh, np.zeros((mesh.vertex_count, 0)), path=path, notes=notes)
+
 
 @dataclass(frozen=True, eq=False)
 class Origin:

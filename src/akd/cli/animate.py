@@ -62,7 +62,7 @@ def animate(
         track: Also track the motion in a physics simulation; both are kept.
         expand: Say the prompt in the words of the prior's training captions, where it has such; --no-expand leaves it alone.
         recipe: default is quick; paper is the published one and takes hours.
-        estimator: Gradient estimator instead of the recipe's: sds, csd, dds or vp_sds.
+        estimator: Gradient estimator instead of the recipe's; a wrong name lists all.
         iterations: Number of iterations instead of the recipe's.
         draws: Noise samples per film instead of the recipe's.
         guidance: Classifier-free guidance instead of the recipe's: how much the sentence counts.

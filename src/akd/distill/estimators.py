@@ -1,7 +1,7 @@
 """Gradient estimators: in which direction the prior would change a film's latents.
 
-All have one form and one signature. The latents z are noised, the prior predicts the clean latents behind the noise, and the
-difference between z and that prediction is the gradient. It never passes through the prior's network.
+All have one signature. The latents z are noised, the prior predicts the clean latents behind the noise, and the gradient is made
+of differences between z and such predictions. It never passes through the prior's network.
 
 To add one: write a function ``(prior, z, inputs) -> gradient`` and enter it into ``ESTIMATORS``; recipe, command line, tests
 and experiments read that table.
@@ -30,7 +30,8 @@ class ScoreInputs(NamedTuple):
     """Averaged; the first describes the subject at rest."""
     guidance: float
     denoising_steps: int = 1
-    """Steps from z_t to the predicted clean latents: one step gives a mean over all films, several give one of them."""
+    """Steps from z_t to the predicted clean latents (SDS and DDS; the others take one): one step gives a mean over all films,
+    several give one of them."""
     rest: Callable[[], Latents] | None = None
     """Latents of the character at rest from the same view, computed when an estimator asks for them."""
 

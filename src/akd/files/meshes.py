@@ -202,10 +202,7 @@ def read_mesh(path: str | Path) -> FileRig:
         mesh, notes = _read_with_trimesh(path), ()
     else:
         raise AkdError(f"{path.name} is not a mesh file that can be read here; the kinds are {', '.join(SUFFIXES)}.")
-    return FileRig(
-        names=(), parents=np.zeros(0, int), rest=np.zeros((0, 4, 4)), mesh=mesh, weights=np.zeros((mesh.vertex_count, 0)),
-        path=path, notes=notes,
-    )
+    return FileRig.static(mesh, path, notes)
 
 
 def _group_note(groups: tuple[str, ...]) -> tuple[str, ...]:

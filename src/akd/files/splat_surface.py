@@ -43,8 +43,7 @@ def read_splat_rig(path: Path) -> FileRig:
     splats, notes = read_splats(path)
     mesh = mesh_from_splats(splats)
     drawn = f"{path.name} holds {splats.splat_count} splats and no mesh: a surface was drawn around them."
-    nothing = np.zeros(0, int), np.zeros((0, 4, 4)), mesh, np.zeros((mesh.vertex_count, 0))
-    return FileRig((), *nothing, path=path, notes=(*notes, drawn))
+    return FileRig.static(mesh, path, (*notes, drawn))
 
 
 def mesh_from_splats(splats: Splats, *, resolution: int = 96, smooth: float = 1.0) -> Mesh:

@@ -39,8 +39,7 @@ def auto_rig(mesh: Mesh | str | Path, *, template: str | None = None, height: fl
     """
     if not isinstance(mesh, Mesh):
         return rig_file(Path(mesh), template=template, height=height)
-    nothing = np.zeros(0, int), np.zeros((0, 4, 4)), mesh, np.zeros((mesh.vertex_count, 0))
-    return complete_rig(FileRig((), *nothing), template=template, height=height)
+    return complete_rig(FileRig.static(mesh), template=template, height=height)
 
 
 def rig_file(
