@@ -127,7 +127,7 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with zipfile.ZipFile(tmp_path / "m.npz", "a", zipfile.ZIP_DEFLATED) as package, package.open("angles.npy", "w") as stream:
         stream.write(header(f"({frames}, 3, 3)"))
         stream.write(bytes(frames * 36))
-    refused(tmp_path / "m.npz", "which no motion needs")
+    refused(tmp_path / "m.npz", "which a motion does not need")
 
 
 def test_a_length_that_lies_is_not_believed(tmp_path: Path) -> None:
