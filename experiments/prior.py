@@ -56,7 +56,7 @@ def main() -> None:
     parser.add_argument("--individuals", type=int, default=1)
     parser.add_argument("--plans", nargs="*", default=PLANS)
     parser.add_argument("--draws", type=int, default=4)
-    parser.add_argument("--error", "--judge", choices=CLIP_ERRORS, default="error")
+    parser.add_argument("--error", choices=CLIP_ERRORS, default="plain")
     options = parser.parse_args()
     torch.set_num_threads(1)
     began = time.perf_counter()

@@ -151,8 +151,8 @@ class Probe:
     """Held-out individuals of each plan."""
     draws: int = 4
     """Draws of noise for each clip and time."""
-    judge: Literal["error", "surprise"] = "error"
-    """By the plain denoising error, or by the guided one ("surprise"), by which distillation compares motions."""
+    error: Literal["plain", "guided"] = "plain"
+    """By the plain denoising error, or by the guided one, by which distillation compares motions."""
 
     def run(self) -> None:
         from rich.table import Table
@@ -165,7 +165,7 @@ class Probe:
         seeds = range(FIRST_HELD_OUT_SEED, FIRST_HELD_OUT_SEED + self.individuals)
         plans = watched(self.plans, len(self.plans), "probing")
         cases = (case for plan in plans for case in creature_cases(plan, seeds, prior.film))
-        found = probe(prior, cases, draws=self.draws, error=self.judge)
+        found = probe(prior, cases, draws=self.draws, error=self.error)
         table = Table("", *found.kinds, title=f"{self.name}: share of wins of the true clip, t ≥ .4")
         late = [t for t in TIMES if t >= 0.4]
         for name in found.names:

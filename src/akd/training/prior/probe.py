@@ -76,15 +76,15 @@ def _guided_error(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: 
     return torch.stack([guided_denoising_error(prior, z, noise[k : k + 1], t[k : k + 1], text) for k in range(len(noise))])
 
 
-ErrorName = Literal["error", "surprise"]
-CLIP_ERRORS: dict[ErrorName, Callable[..., Tensor]] = {"error": _error, "surprise": _guided_error}
+ErrorName = Literal["plain", "guided"]
+CLIP_ERRORS: dict[ErrorName, Callable[..., Tensor]] = {"plain": _error, "guided": _guided_error}
 """Error of a clip for every draw of noise: the denoising error, or the guided one that distillation compares motions by."""
 
 
 @torch.no_grad()
 def probe(
     prior: VideoPrior, cases: Iterable[Case], *, draws: int = 4, times: tuple[float, ...] = TIMES, seed: int = 0,
-    error: ErrorName = "error",
+    error: ErrorName = "plain",
 ) -> ProbeTable:  # fmt: skip
     """Shares of wins of the true clips, with so many draws of noise for each case and time."""
     clip_error = CLIP_ERRORS[error]
