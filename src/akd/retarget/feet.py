@@ -31,7 +31,7 @@ MAX_CROUCH = 0.08
 """The body is lowered by no more than this for legs that do not reach their feet [ℓ]; beyond it the feet are drawn along."""
 IN_PLACE_SHARE = 0.5
 """A clip walks in place if it lacks more than this share of the speed that its standing feet imply; others travel as they do."""
-LOW_FOOT, HIGH_FOOT = 0.12, 0.35
+LOW_FOOT, HIGH_FOOT = 0.25, 0.5
 """Up to the first height the sole of a foot is as high as the source's; from the second on its ankle is [ℓ]."""
 CLEARANCE = 0.07
 """Feet that swing clear the ground by this [ℓ]: higher than what passes for standing."""

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from akd.character.leg import main_chain
 from akd.character.limb_model import limb_model
@@ -96,7 +96,7 @@ def phase_difference(one: Stance, other: Stance) -> float | None:
     return float(np.abs((difference + 0.5) % 1.0 - 0.5).max())
 
 
-def _cycles(stance: Stance, loops: bool) -> Stance:
+def _cycles(stance: Stance, loops: bool) -> Bool[np.ndarray, "repeated foot"]:
     """A loop three times over: one of a single stride has but one touch-down of each foot."""
     return np.concatenate((stance[:-1], stance[:-1], stance)) if loops else stance
 
