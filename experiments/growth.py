@@ -9,10 +9,11 @@ the cost of starting.
 
 import math
 import os
+import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -55,8 +56,10 @@ class Growth:
     """Sides of a square texture [px]."""
     bones: tuple[int, ...] = (30, 100, 300, 1000, 3000)
     frames: tuple[int, ...] = (100, 1_000, 10_000, 100_000)
-    limit: float = 1800.0
-    """Seconds after which a command is stopped."""
+    seconds: int = 1800
+    """Processor time after which a command is stopped."""
+    gigabytes: int = 14
+    """Memory that a command may take."""
 
 
 @dataclass(frozen=True)
@@ -129,8 +132,8 @@ def _with_mesh(rig: Rig, mesh: Mesh, weights: np.ndarray) -> Rig:
     return replace(rig, mesh=mesh, weights=weights / weights.sum(1, keepdims=True), soles=soles)
 
 
-def cost(command: Command, file: Path, limit: float) -> Cost | None:
-    """Run one command on a file; ``None`` if it fails or takes too long."""
+def cost(command: Command, file: Path, growth: Growth) -> Cost | None:
+    """Run one command on a file; ``None`` if it fails or takes too much."""
     with tempfile.TemporaryDirectory() as folder:
         arguments = {
             "inspect": [file], "evaluate": [f"{file}#walk"], "rig": [file, "--reweight", "--out", f"{folder}/rigged.glb"],
@@ -138,7 +141,7 @@ def cost(command: Command, file: Path, limit: float) -> Cost | None:
         }[command]  # fmt: skip
         child = subprocess.Popen(
             [sys.executable, "-m", "akd", command, *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-            preexec_fn=_processor_limit(limit),
+            preexec_fn=lambda: _bound(growth),
         )  # fmt: skip
         assert child.stderr is not None
         said = child.stderr.read()
@@ -150,10 +153,10 @@ def cost(command: Command, file: Path, limit: float) -> Cost | None:
     return Cost(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024**2)
 
 
-def _processor_limit(seconds: float) -> Callable[[], None]:
-    import resource
-
-    return lambda: resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), math.ceil(seconds) + 5))
+def _bound(growth: Growth) -> None:
+    """Limit what this process may take, before it becomes the command."""
+    resource.setrlimit(resource.RLIMIT_CPU, (growth.seconds, growth.seconds + 5))
+    resource.setrlimit(resource.RLIMIT_DATA, (growth.gigabytes * 1024**3, growth.gigabytes * 1024**3))
 
 
 def exponent(sizes: list[float], costs: list[float]) -> str:
@@ -164,20 +167,21 @@ def exponent(sizes: list[float], costs: list[float]) -> str:
     return f"{math.log(above[-1] / above[-2]) / math.log(sizes[-1] / sizes[-2]):.2f}"
 
 
-def table(what: str, inputs: Iterable[tuple[float, Rig, Motion]], commands: Iterable[Command], limit: float) -> Table:
+def table(what: str, inputs: Iterable[tuple[float, Rig, Motion]], commands: tuple[Command, ...], growth: Growth) -> Table:
     """Costs of some commands over inputs of growing size."""
-    commands = tuple(commands)
     found: dict[str, list[tuple[float, Cost]]] = {command: [] for command in commands}
     shown = Table(what, *(f"{command} [s]" for command in commands), *(f"{command} [GB]" for command in commands))
     with tempfile.TemporaryDirectory() as folder:
         for size, rig, motion in inputs:
             file = Path(folder) / f"{size:.0f}.glb"
             write_rig(rig, {"walk": motion}, file)
-            costs = {command: cost(command, file, limit) for command in commands}
+            costs = {command: cost(command, file, growth) for command in commands}
             for command, value in costs.items():
                 if value is not None:
                     found[command].append((size, value))
-            columns = [[f"{getattr(costs[c], name):.1f}" if costs[c] else "–" for c in commands] for name in ("seconds", "gigabytes")]
+            columns = [
+                [f"{getattr(each, name):.1f}" if each else "–" for each in costs.values()] for name in ("seconds", "gigabytes")
+            ]
             shown.add_row(f"{size:,.0f}", *columns[0], *columns[1])
             print(f"{size:,.0f}", *columns[0], *columns[1], file=sys.stderr)
             file.unlink()
@@ -204,8 +208,8 @@ def main(growth: Growth) -> None:
         "frames": ((count, dog, long_walk(dog, count)) for count in growth.frames),
     }
     for what in growth.of:
-        commands = ("evaluate",) if what == "frames" else growth.commands
-        Console().print(table({"textures": "texels"}.get(what, what), inputs[what], commands, growth.limit))
+        commands: tuple[Command, ...] = ("evaluate",) if what == "frames" else growth.commands
+        Console().print(table({"textures": "texels"}.get(what, what), inputs[what], commands, growth))
 
 
 if __name__ == "__main__":

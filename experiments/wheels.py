@@ -59,6 +59,8 @@ class Wheels:
     """What is looked for."""
 
     pythons: tuple[str, ...] = ("3.11", "3.12", "3.13")
+    extras: tuple[str, ...] = ("usd", "fbx", "mujoco", "embree")
+    """Extras that are looked for after the core."""
     workers: int = 4
     """Questions to the index at once."""
 
@@ -66,6 +68,11 @@ class Wheels:
 def core_requirements() -> list[Requirement]:
     """What pyproject.toml asks for without extras."""
     return [Requirement(text) for text in tomllib.loads(PROJECT.read_text())["project"]["dependencies"]]
+
+
+def extra_requirements(extra: str) -> list[Requirement]:
+    """What one of its extras brings."""
+    return [Requirement(text) for text in tomllib.loads(PROJECT.read_text())["project"]["optional-dependencies"][extra]]
 
 
 def needed(requirement: Requirement, system: System, python: str) -> list[Requirement]:
@@ -110,13 +117,12 @@ def cell(requirement: Requirement, system: System, pythons: tuple[str, ...]) -> 
 
 
 def rows(wheels: Wheels) -> Iterator[list[str]]:
-    requirements = core_requirements()
+    """A requirement and its cell for every system."""
+    requirements = core_requirements() + [each for extra in wheels.extras for each in extra_requirements(extra)]
     with ThreadPoolExecutor(wheels.workers) as pool:
-        asked = {
-            (str(each), system.name): pool.submit(cell, each, system, wheels.pythons) for each in requirements for system in SYSTEMS
-        }
-        for each in requirements:
-            yield [str(each), *(asked[str(each), system.name].result() for system in SYSTEMS)]
+        asked = [[pool.submit(cell, each, system, wheels.pythons) for system in SYSTEMS] for each in requirements]
+        for each, cells in zip(requirements, asked, strict=True):
+            yield [str(each), *(found.result() for found in cells)]
 
 
 def main(wheels: Wheels) -> None:

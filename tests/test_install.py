@@ -42,8 +42,8 @@ def test_help_imports_no_arrays():
     heavy = {"numpy", "torch", "scipy", "numba", "warp", "trimesh", "PIL"}
     show = "import sys\ntry: main()\nexcept SystemExit: pass\nprint(*sys.modules, file=sys.stderr)"
     for arguments in (["--help"], ["animate", "--help"], ["prior", "train", "--help"]):
-        code = f"from akd.cli import main\n{show}"
-        ran = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True, cwd=ROOT / "src")
+        command = [sys.executable, "-c", f"from akd.cli import main\n{show}", *arguments]
+        ran = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT / "src")
         assert ran.stdout
         assert not heavy & set(ran.stderr.split())
 
@@ -53,8 +53,8 @@ def wheel(tmp_path_factory) -> Path:
     """The wheel of this tree."""
     folder = tmp_path_factory.mktemp("wheel")
     # From a copy: setuptools would take up what an older build has left in the tree.
-    listed = subprocess.run(["git", "ls-files", "-z", "-c", "-o", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True)
-    for name in listed.stdout.decode().split("\0"):
+    listed = subprocess.check_output(["git", "ls-files", "-z", "-c", "-o", "--exclude-standard"], cwd=ROOT)
+    for name in listed.decode().split("\0"):
         if name and name.startswith(("src/", "pyproject.toml", "README.md", "LICENSE")) and (ROOT / name).is_file():
             copy = folder / "tree" / name
             copy.parent.mkdir(parents=True, exist_ok=True)

@@ -22,6 +22,7 @@ from akd.splats import skin_points
 SOFT_DISTANCE = 0.005  # errors below this [ℓ] count squared, above it linearly: a part that stretches must not pull the rest
 DAMPING = 1e-4  # keeps joints that the skin does not determine where they are
 MAX_UNFITTED_ERROR = 0.001  # a mean error below this [ℓ] needs no fitting
+CHUNK_FRAMES = 500  # frames whose distances are measured at once: about 100 MB
 SAMPLED_POINTS = 200  # vertices to fit to; the residual is measured on five times as many
 
 
@@ -114,9 +115,9 @@ def read_clip(rig: Rig, name: str, fps: float = 30.0) -> ReadClip:
     rest = torch.as_tensor(np.append(rig.skeleton.positions[0], 1.0))
     rotation, root = nearest_rotation(joints[..., :3, :3]), (joints[:, 0] @ rest)[:, :3]
     posed = _posed(rig.skeleton, root, rotation)
-    if _skin_of_file(rig, moved, 5 * SAMPLED_POINTS).distances(posed).mean() > MAX_UNFITTED_ERROR:
+    if _distances(rig, moved, posed).mean() > MAX_UNFITTED_ERROR:
         posed = fit_rotations(_skin_of_file(rig, moved, SAMPLED_POINTS), posed)
-    lost = _skin_of_file(rig, moved, 5 * SAMPLED_POINTS).distances(posed)
+    lost = _distances(rig, moved, posed)
     rate = (frames - 1) / clip.duration if clip.duration > 0 else fps
     motion = from_stage_rotations(rig.skeleton, posed.position[:, 0], posed.rotation, rate)
     return ReadClip(Motion(motion.pose.to(torch.float32), rate), float(lost.mean()), float(lost.max()))
@@ -146,6 +147,15 @@ def _posed(skeleton: Skeleton, root: Float[torch.Tensor, "frame 3"], rotation: F
     """Joint positions that belong to these turns on the stage."""
     above = rotation[:, torch.as_tensor(skeleton.parents[1:])].transpose(-1, -2)
     return compose(skeleton, root, torch.cat((rotation[:, :1], above @ rotation[:, 1:]), 1))
+
+
+def _distances(rig: Rig, moved: Float[np.ndarray, "frame bone 4 4"], posed: Posed) -> Float[Tensor, "frame point"]:
+    """Between the file's own skinned vertices and ours [ℓ], some frames at a time so that long clips need little memory."""
+    parts = [slice(start, start + CHUNK_FRAMES) for start in range(0, len(moved), CHUNK_FRAMES)]
+    targets = (_skin_of_file(rig, moved[part], 5 * SAMPLED_POINTS) for part in parts)
+    return torch.cat(
+        [each.distances(Posed(posed.rotation[part], posed.position[part])) for each, part in zip(targets, parts, strict=True)]
+    )
 
 
 def _skin_of_file(rig: Rig, moved: Float[np.ndarray, "frame bone 4 4"], count: int) -> SkinTarget:
