@@ -231,6 +231,8 @@ def prepare(patch: pytest.MonkeyPatch, folder: Path) -> Path:
     patch.setattr(animate, "finish", lambda task, trajectory: task.clip(trajectory))
     patch.setattr("akd.rigging.rig_file.rig_file", lambda *_, **__: person())
     patch.setattr("akd.physics.track.track", _no_physics)
+    patch.setattr("akd.pipeline.creature.character", lambda prompt, seed: (person(), ""))
+    patch.setattr("akd.pipeline.creature.creature", lambda name, seed: person())
     patch.setattr("akd.pipeline.creature.preview_frames", lambda rig, motion, *_: [torch.zeros(8, 8, 3)] * 2)
     write_rig(person(), {"walk": person_motion()}, folder / "in.glb")
     (folder / "broken.glb").write_bytes((folder / "in.glb").read_bytes()[:2000])

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -9,17 +10,29 @@ import pytest
 
 from akd.distill.recipe import Recipe
 from akd.files import writing
+from akd.pipeline import job as jobs
 from akd.pipeline import results, runs
 from akd.pipeline.job import Job, Progress
 from akd.pipeline.run_folder import RunFolder
 from akd.pipeline.runs import begin_runs, resume_runs
+from akd.reconstruct.skinned import skinned_splats
 from akd.render.preview import PreviewSettings
+from akd.rig import Rig
+from akd.splats import SkinnedSplats
 from stick_rigs import person
 from test_animate import closed_prior
 
 RECIPE = Recipe(iterations=3, draws=1, phases_at=(), lock_feet=False)
 JOB = Job("a person walking", seconds=0.1, recipe=RECIPE)
 SMALL = PreviewSettings(width=32, height=24, supersample=1)
+
+
+PERSON = person()
+
+
+@cache
+def splats_of_the_person(rig: Rig, *, resolution: int) -> SkinnedSplats:
+    return skinned_splats(PERSON, count=500, resolution=resolution)
 
 
 class Killed(BaseException):
@@ -39,7 +52,8 @@ class Heard(Progress):
 def quickly(patch: pytest.MonkeyPatch) -> None:
     """One character for all runs, small pictures, and no waiting for the disk."""
     patch.setattr(writing, "_fsync", lambda path, flags: None)
-    patch.setattr(runs, "read_character", lambda job: person())
+    patch.setattr(runs, "read_character", lambda job: PERSON)
+    patch.setattr(jobs, "skinned_splats", splats_of_the_person)
     for name in ("STRIP", "FILM"):
         patch.setattr(results, name, SMALL)
 

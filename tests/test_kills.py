@@ -1,5 +1,6 @@
 """Killed at any place, a run goes on and ends with the same bytes, and no name ever holds half a file."""
 
+import json
 import os
 import signal
 import subprocess
@@ -254,7 +255,10 @@ def test_killed_while_it_is_tracked(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     begin(tmp_path / "unbroken", job)
     whole = content(tmp_path / "unbroken")
     assert "tracked/motion.npz" in whole
-    for owner, name, when in ((physics, "track", 1), (track, "write_controls", 1), (track, "write_video", 1)):
+    result = json.loads(whole["result.json"])
+    assert "Tracked in physics to within" in result["sentence"]
+    assert result["tracked"]["tracking_error"] >= 0
+    for owner, name, when in ((physics, "track", 1), (track, "write_controls", 1)):
         folder = tmp_path / f"{name}-{when}"
         with pytest.MonkeyPatch.context() as patch:
             at_call(patch, owner, name, when, kill(patch))

@@ -15,10 +15,11 @@ Lengths are in leg lengths ℓ, Y is up, the character faces +X, angles are radi
 imported when it is first used, so that ``import akd`` costs nothing.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+TYPE_CHECKING = False  # the name that type checkers know; importing typing takes long enough to be stopped with Ctrl-C
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from akd.assets import load_motion as load_motion
     from akd.assets import load_rig as load_rig
     from akd.creatures.plan import Chain as Chain
@@ -64,8 +65,10 @@ _WHERE = {
 __all__ = sorted(_WHERE)
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     """Import a public name when it is first used."""
+    from importlib import import_module
+
     if name not in _WHERE:
         raise AttributeError(f"akd has no {name!r}; it has {', '.join(__all__)}.")
     value = getattr(import_module(f"akd.{_WHERE[name]}"), name)

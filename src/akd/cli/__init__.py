@@ -1,7 +1,11 @@
 """The command line: the only place that prints. Heavy modules are imported where they are used, so that help is instant."""
 
 import sys
-from typing import NoReturn
+
+TYPE_CHECKING = False  # the name that type checkers know; importing typing takes long enough to be stopped
+
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 DESCRIPTION = "A 3D character and a sentence in, an animation on the character's own skeleton out."
 EXTRAS = {"mujoco": "mujoco", "diffusers": "prior", "transformers": "prior", "accelerate": "prior"}
@@ -78,7 +82,7 @@ def _say(sentence: str) -> None:
     print_error(sentence)
 
 
-def _leave(code: int) -> NoReturn:
+def _leave(code: int) -> "NoReturn":
     """End without another word, even if the pipe that is printed to is closed or its disk is full."""
     try:
         if sys.stdout is not None:

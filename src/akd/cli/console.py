@@ -59,7 +59,7 @@ def watched(items: Iterable, count: int, what: str, *, quiet: bool = False) -> I
 
 def print_error(sentence: object) -> None:
     """One sentence on standard error, named after the program."""
-    print(printable(f"akd: {sentence}"), file=sys.stderr)
+    print(printable(f"akd: {sentence}").replace("\n", "\\n"), file=sys.stderr)  # a file's name may have several lines
 
 
 def _escaped(letter: str) -> str:
