@@ -250,7 +250,7 @@ class Reader:
 
     suffix: str
     bases: Callable[[Path], list[bytes]]
-    read: Callable[[Path], Any] = lambda path: reader_of(path)(path)  # noqa: E731: the program's own table
+    read: Callable[[Path], Any] = lambda path: reader_of(path)(path)  # the program's own table
     check: Callable[[Any], None] = check_rig
     batch: int = BATCH
     is_native: bool = False
