@@ -26,6 +26,7 @@ CYCLE = torch.tensor([[0.0, 0, 1], [1, 0, 0], [0, 1, 0]], dtype=torch.float64)  
 CHANNELS = tuple(f"{axis}{kind}" for kind in ("position", "rotation") for axis in "XYZ")
 MAX_DIGITS = 18  # of a count of frames
 FRAME_TIMES = (1e-6, 1e4)  # seconds that can lie between two frames
+LYING = 3.0  # heads this many times farther from feet along Z than along Y are above them along Z; of animals they are ahead, too
 TALL = 10.0  # a skeleton larger than this many units is hardly in metres
 
 
@@ -73,7 +74,7 @@ def _upright(names: tuple[str, ...], positions: Float[np.ndarray, "bone 3"]) -> 
     if not any(low) or not any(high):
         return np.eye(4)
     _, y, z = positions[high].mean(0) - positions[low].mean(0)
-    return Y_FROM_Z_UP if z > abs(y) else np.eye(4)
+    return Y_FROM_Z_UP if z > LYING * abs(y) else np.eye(4)
 
 
 def write_bvh(path: str | Path, skeleton: Skeleton, motion: Motion, *, scale: float = 1.0) -> None:
