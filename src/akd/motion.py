@@ -27,7 +27,7 @@ from akd.skeleton import Pose, Skeleton, bone_turns, joint_rotations, mirror_map
 
 __all__ = [
     "Motion", "Pose", "blend", "close_loop", "crop", "from_joint_quaternions", "from_stage_rotations",
-    "joint_quaternions", "mirror", "repeat", "resample",
+    "joint_quaternions", "mirror", "poses_at", "repeat", "resample",
 ]  # fmt: skip
 
 
@@ -98,11 +98,16 @@ def resample(motion: Motion, fps: float) -> Motion:
     count = max(round(motion.duration * fps), 1) + 1
     if motion.frame_count == 1:
         return replace(motion, fps=fps)
-    pose = motion.pose
     at = torch.linspace(0, motion.frame_count - 1, count, dtype=torch.float64)
+    return Motion(poses_at(motion, at), (count - 1) / motion.duration)
+
+
+def poses_at(motion: Motion, at: Float[Tensor, " sample"]) -> Pose:
+    """Poses at fractional frame numbers, on cubic (Catmull–Rom) curves through the frames."""
+    pose = motion.pose
     rotation = _curve(align_hemisphere(pose.root_rotation), at)
     rotation = rotation / rotation.norm(dim=-1, keepdim=True)
-    return Motion(Pose(_curve(pose.root_position, at), rotation, _curve(pose.angles, at)), (count - 1) / motion.duration)
+    return Pose(_curve(pose.root_position, at), rotation, _curve(pose.angles, at))
 
 
 def thinned(motion: Motion, count: int) -> Motion:

@@ -123,7 +123,11 @@ SHOTS = (
     "an animated", "a long shot of",
 )  # fmt: skip
 FINISHES = ("smooth motion", "natural movement", "high detail", "realistic motion", "soft light", "plain background")
-DOUBLED = {"run", "trot", "hop", "step", "strut", "hit", "jab", "jog", "pad", "spin", "skip", "sit", "squat", "plod"}
+DOUBLED = {
+    "run", "trot", "hop", "step", "strut", "hit", "jab", "jog", "pad", "spin", "skip", "sit", "squat", "plod",
+    "nod", "snap", "swim", "dig", "clap", "stab", "get", "chop", "drop", "flop", "stop", "bat", "flap", "tug", "nap", "grab", "drum",
+    "trip", "slip", "hug", "flip", "sip", "sob", "mop",
+}  # fmt: skip
 """Verbs whose last letter is written twice before -ing."""
 
 
@@ -132,7 +136,12 @@ def captions(subject: str, action: str, rng: np.random.Generator, n: int, *, col
 
     About half of them name the colour, if one is given; some have a place, a manner, a style of picture.
     """
-    verb, out = VERBS[action], []
+    return captions_with(subject, VERBS[action], rng, n, color=color)
+
+
+def captions_with(subject: str, verb: Verb, rng: np.random.Generator, n: int, *, color: str | None = None) -> list[str]:
+    """Sentences as ``captions`` makes them, about a motion with these phrases."""
+    out = []
     for _ in range(n):
         noun = _noun(subject, color if color and rng.random() < 0.5 else None)
         phrase = str(rng.choice(verb.phrases[:2] if rng.random() < 0.5 else verb.phrases))
@@ -144,7 +153,12 @@ def captions(subject: str, action: str, rng: np.random.Generator, n: int, *, col
 
 def describe(subject: str, action: str) -> str:
     """The one canonical description of a motion, also used to fill up short prompts."""
-    doing = gerund(VERBS[action].phrases[0])
+    return describe_with(subject, VERBS[action])
+
+
+def describe_with(subject: str, verb: Verb) -> str:
+    """The canonical description of a motion with these phrases."""
+    doing = gerund(verb.phrases[0])
     return f"{with_article(_noun(subject)).capitalize()} {doing}, seen from the side, full body, on a checkerboard ground."
 
 
@@ -217,6 +231,10 @@ def _noun(subject: str, color: str | None = None) -> str:
 
 
 def _ing(verb: str) -> str:
+    if verb in ("be", "see", "flee"):
+        return verb + "ing"
+    if verb.endswith("ie"):
+        return verb[:-2] + "ying"
     if verb in DOUBLED:
         return verb + verb[-1] + "ing"
     return verb[:-1] + "ing" if verb.endswith("e") and not verb.endswith("ee") else verb + "ing"
@@ -224,6 +242,8 @@ def _ing(verb: str) -> str:
 
 def _third_person(phrase: str) -> str:
     verb, _, rest = phrase.partition(" ")
+    if verb == "be":
+        return f"is {rest}".strip()
     if re.search(r"[^aeiou]y$", verb):
         verb = verb[:-1] + "ie"
     elif re.search(r"(s|x|ch|sh|^go|^do)$", verb):
@@ -231,7 +251,7 @@ def _third_person(phrase: str) -> str:
     return f"{verb}s {rest}".strip()
 
 
-def _forms(phrase: str) -> list[str]:
+def inflected(phrase: str) -> list[str]:
     """The phrase with its verb inflected."""
     verb, _, rest = phrase.partition(" ")
     past = {"run": "ran", "stand": "stood", "sit": "sat", "creep": "crept", "eat": "ate", "throw": "threw"}.get(verb, "")
@@ -240,7 +260,7 @@ def _forms(phrase: str) -> list[str]:
 
 
 def _pattern(verb: Verb) -> re.Pattern[str]:
-    phrases = sorted({form for phrase in verb.phrases + verb.requests for form in _forms(phrase)}, key=len, reverse=True)
+    phrases = sorted({form for phrase in verb.phrases + verb.requests for form in inflected(phrase)}, key=len, reverse=True)
     return re.compile(r"(?<=[ ])(" + "|".join(map(re.escape, phrases)) + r")(?=[ ])")
 
 

@@ -7,11 +7,13 @@ today's plans and words; its card is stored in its folder at the start and read 
 
 import json
 import string
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
 import numpy as np
 
+from akd.creatures.action_phrases import ACTION_VERBS, phrase_words
 from akd.creatures.captions import FINISHES, PLACES, SHOTS, VERBS, captions, describe, gerund, negative
 from akd.creatures.plans import PLANS
 from akd.creatures.words import NEAREST, SYNONYMS
@@ -23,6 +25,8 @@ CARD_NAME = "training.json"
 """File name of the card, in a folder of weights and in the folder of a training run."""
 GENERIC_NOUNS = ("animal", "creature", "character", "figure")
 """Nouns for any creature."""
+SIDE_WORDS = ("left", "right", "hand", "foot", "with", "the")
+"""Words that say with which limb."""
 WORD_SEEDS = 100
 """Random captions of each action that are searched for words."""
 
@@ -43,6 +47,8 @@ class DataCard:
     """Nouns of creatures without a plan, and the nearest plan; in captions they stand for any creature."""
     words: tuple[str, ...]
     """Words of the tokenizer, in the order of its rows."""
+    actions: tuple[str, ...] = ()
+    """Actions of real clips that were filmed beside the motions of our own formulas."""
 
     @classmethod
     def load(cls, path: Path) -> "DataCard":
@@ -51,7 +57,8 @@ class DataCard:
             stored = json.loads(path.read_text(encoding="utf-8"))
             plans, held_out, words = (tuple(map(str, stored[name])) for name in ("plans", "held_out_plans", "words"))
             synonyms, nearest = (_pairs(stored[name]) for name in ("synonyms", "nearest"))
-            return cls(plans, held_out, int(stored["first_held_out_seed"]), synonyms, nearest, words)
+            actions = tuple(map(str, stored.get("actions", ())))
+            return cls(plans, held_out, int(stored["first_held_out_seed"]), synonyms, nearest, words, actions)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             names = ", ".join(field.name for field in fields(cls))
             raise AkdError(f"{path} is not the card of a training: it must be JSON with {names}.") from error
@@ -73,6 +80,13 @@ def current_card() -> DataCard:
     held_out = SHIPPED_CARD.held_out_plans, SHIPPED_CARD.first_held_out_seed
     synonyms, nearest = (_pairs(_by_plan(tuple(table.items()))) for table in (SYNONYMS, NEAREST))
     return DataCard(plans, *held_out, synonyms, nearest, tuple(_caption_words()))
+
+
+def with_real_motion(card: DataCard, actions: Iterable[str], nouns: Iterable[str]) -> DataCard:
+    """The card with real clips of these actions and these further nouns; new words come after those that were known."""
+    actions = tuple(sorted(set(actions)))
+    phrases = {word for action in actions for word in phrase_words(ACTION_VERBS[action])} | set(SIDE_WORDS) | set(nouns)
+    return replace(card, words=card.words + tuple(sorted(phrases - set(card.words))), actions=actions)
 
 
 def run_card(folder: Path, *, current: bool = False) -> DataCard:

@@ -18,6 +18,7 @@ from akd.errors import AkdError
 from akd.render.film import FilmSettings
 from akd.training.data_card import TRAINING_PLANS
 from akd.training.prior.clips import CLIP_FILM, ClipLabel, individual_clips, individuals
+from akd.training.prior.files import write_whole
 from akd.training.prior.networks import Vae
 
 Pixels = Float[Tensor, "clip 3 frame height width"]
@@ -36,8 +37,8 @@ def write_clips(
         labels_file = folder / f"{plan}-{seed:05d}.json"
         if not labels_file.exists():
             videos, labels = individual_clips(plan, seed, settings)
-            _write(labels_file.with_suffix(".npy"), lambda path, v=videos: np.save(path.open("wb"), v.numpy()))  # type: ignore[misc]
-            _write(labels_file, lambda path, ls=labels: path.write_text(json.dumps([asdict(x) for x in ls])))  # type: ignore[misc]
+            write_whole(labels_file.with_suffix(".npy"), lambda path, v=videos: np.save(path.open("wb"), v.numpy()))  # type: ignore[misc]
+            write_whole(labels_file, lambda path, ls=labels: path.write_text(json.dumps([asdict(x) for x in ls])))  # type: ignore[misc]
         report(done + 1, count)
 
 
@@ -56,13 +57,6 @@ def _agree_on_film(folder: Path, settings: FilmSettings) -> None:
         settings.save(folder / "film.json")
     elif clip_film(folder) != settings:
         raise AkdError(f"{folder} holds clips filmed with other settings: use another cache folder.")
-
-
-def _write(path: Path, write: Callable[[Path], object]) -> None:
-    """Write a file, whole or not at all."""
-    part = path.with_name(path.name + ".part")
-    write(part)
-    part.replace(path)
 
 
 @dataclass

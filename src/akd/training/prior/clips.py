@@ -24,8 +24,10 @@ from akd.training.data_card import GENERIC_NOUNS, SHIPPED_CARD, TRAINING_PLANS, 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-CLIP_FILM = FilmSettings(reference_leg=0.9)
-"""Real time at the leg length of a grown human, so that bodies of all sizes take a stride in about as many frames."""
+CLIP_FILM = FilmSettings(
+    frames=25, reference_leg=0.9, azimuth=(30.0, 100.0), elevation=(12.0, 28.0), distance=(1.0, 1.2)
+)
+"""Two seconds of a person, seen from the front right to the side. Real time at the leg length of a grown human, so that bodies of all sizes take a stride in about as many frames."""
 NO_GROUND_SHARE = 0.15
 """Share of clips without ground."""
 ACTIONS_PER_INDIVIDUAL = 4
@@ -128,11 +130,11 @@ def _noun(plan: str, rng: np.random.Generator, card: DataCard) -> str:
     if which < 0.15:
         return str(rng.choice(GENERIC_NOUNS))
     if which < 0.25:
-        return str(rng.choice(_unknown_nouns(card)))
+        return str(rng.choice(unknown_nouns(card)))
     return plan if which < 0.65 else str(rng.choice([word for word, meaning in card.synonyms if meaning == plan]))
 
 
-def _unknown_nouns(card: DataCard) -> list[str]:
+def unknown_nouns(card: DataCard) -> list[str]:
     """Nouns of creatures that training does not see, sorted."""
     nearest = dict(card.nearest)
     return sorted(word for word, plan in card.nouns.items() if plan not in card.plans or word in nearest)

@@ -1,0 +1,77 @@
+"""Latents of films on disk: every film encoded once, and its first frame alone, as an image-to-video model is given it."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float, UInt8
+from torch import Tensor
+
+from akd.errors import AkdError
+from akd.training.prior.clips import ClipLabel
+from akd.training.prior.files import write_whole
+from akd.training.prior.real_films import RealLabel
+
+Label = ClipLabel | RealLabel
+
+
+@dataclass(frozen=True, eq=False)
+class FilmLatents:
+    """All films that are encoded."""
+
+    latents: Float[Tensor, "film channel cell row column"]
+    """Half precision."""
+    first: Float[Tensor, "film channel row column"]
+    """Latents of the first frame alone."""
+    labels: list[Label]
+
+
+class LatentFiles:
+    """The films of some folders and their latents; films that are new are encoded when they are read."""
+
+    def __init__(self, films: Sequence[Path], folder: Path, encoder: Any) -> None:
+        self.films, self.folder, self.encoder = tuple(films), folder, encoder
+        self._read: dict[str, tuple[Tensor, Tensor, list[Label]]] = {}
+
+    def read(self) -> FilmLatents:
+        """Everything that is filmed so far."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for folder in self.films:
+            for path in sorted(folder.glob("*-*.json")):
+                key = f"{folder.name}-{path.stem}"
+                if key not in self._read:
+                    self._read[key] = (*self._latents(path, self.folder / f"{key}.npz"), read_labels(path))
+        if not self._read:
+            raise AkdError(f"There are no films in {', '.join(map(str, self.films))}: make some with `akd prior clips` first.")
+        parts = [self._read[key] for key in sorted(self._read)]
+        return FilmLatents(
+            torch.cat([part[0] for part in parts]), torch.cat([part[1] for part in parts]),
+            [label for part in parts for label in part[2]],
+        )  # fmt: skip
+
+    def _latents(self, films: Path, target: Path) -> tuple[Tensor, Tensor]:
+        if not target.exists():
+            videos = torch.from_numpy(np.load(films.with_suffix(".npy")))
+            encoded = [encode(self.encoder, video) for video in videos]
+            latents, first = (torch.cat(part).numpy() for part in zip(*encoded, strict=True))
+            write_whole(target, lambda path: np.savez(path.open("wb"), latents=latents, first=first))
+        with np.load(target) as stored:
+            return torch.from_numpy(stored["latents"]), torch.from_numpy(stored["first"])
+
+
+@torch.no_grad()
+def encode(encoder: Any, video: UInt8[Tensor, "frame height width 3"]) -> tuple[Tensor, Tensor]:
+    """Latents of a film and of its first frame, in half precision."""
+    pixels = video.permute(3, 0, 1, 2)[None].float() / 127.5 - 1
+    means = [encoder.encode(part).chunk(2, dim=1)[0].half() for part in (pixels, pixels[:, :, :1])]
+    return means[0], means[1][:, :, 0]
+
+
+def read_labels(path: Path) -> list[Label]:
+    """The labels of a file of films: of real motion, or of our formulas."""
+    entries = json.loads(path.read_text(encoding="utf-8"))
+    return [RealLabel(**entry) if "source" in entry else ClipLabel(**entry) for entry in entries]

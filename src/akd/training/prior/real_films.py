@@ -1,0 +1,189 @@
+"""Films of real motion, and captions for them: every clip on several bodies, from several sides, cut and mirrored.
+
+A pair of clip and body is filmed ``FILMS_EACH`` times into one ``.npy`` with its labels as ``.json``. Pairs that cannot be filmed
+leave a ``.left`` with the reason, so that they are counted and not tried again.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from jaxtyping import UInt8
+from torch import Tensor
+
+from akd.creatures.action_phrases import ACTION_VERBS, FOOT_ACTIONS, HAND_ACTIONS
+from akd.creatures.captions import captions_with, describe_with, negative
+from akd.errors import AkdError
+from akd.motion import Motion
+from akd.render.camera import View
+from akd.render.film import FilmSettings, film
+from akd.rig import Rig
+from akd.skeleton import Pose
+from akd.training.data_card import GENERIC_NOUNS, DataCard
+from akd.training.prior.clips import EMPTY_SHARE, NO_GROUND_SHARE, ClipLabel, clip_caption, unknown_nouns
+from akd.training.prior.files import write_whole
+from akd.training.prior.real_motion import (
+    MAX_SKATING, NO_SUPPORT, STEPPING, Body, Cast, Performed, RealClip, dressed, leading_side, mirrored, perform, real_clips, window,
+)  # fmt: skip
+
+FILMS_EACH = 3
+"""Films of every pair of clip and body."""
+SIDE_SHARE = 0.4
+"""Share of captions that say which hand or foot, where one leads."""
+HUMAN_NOUNS = frozenset(("human", "man", "woman", "boy", "character"))
+"""Bodies that any word for a person fits."""
+
+
+@dataclass(frozen=True)
+class RealLabel:
+    """What a film of real motion shows."""
+
+    source: str
+    """The clip, relative to the folder of motions."""
+    action: str
+    body: str
+    """Name of the body."""
+    noun: str
+    """What the body is called."""
+    side: str
+    """The hand or foot that leads: "left", "right" or empty."""
+    azimuth: float
+    elevation: float
+    distance: float
+    ground: bool
+
+    @property
+    def view(self) -> View:
+        return View(self.azimuth, self.elevation, self.distance)
+
+
+def film_pairs(motions: Path, rounds: int, *, part: str = "train") -> Iterator[tuple[RealClip, int]]:
+    """Every clip once in each round, in an order that mixes actions and sources."""
+    clips = real_clips(motions, part)
+    for number in range(rounds):
+        for index in np.random.default_rng((7, number)).permutation(len(clips)):
+            yield clips[index], number
+
+
+def write_real_films(
+    folder: Path, motions: Path, settings: FilmSettings, rounds: int, *, part: str = "train",
+    report: Callable[[int], None] = lambda done: None,
+) -> dict[str, int]:  # fmt: skip
+    """Film what is missing; returns how many pairs are there and how many were left out for which reason."""
+    folder.mkdir(parents=True, exist_ok=True)
+    cast = Cast.read(motions, part)
+    for done, (clip, number) in enumerate(film_pairs(motions, rounds, part=part)):
+        target = folder / f"{_file_name(clip)}-{number:02d}.json"
+        if not target.exists() and not target.with_suffix(".left").exists():
+            _film_pair(clip, number, cast, settings, target)
+        report(done + 1)
+    return _counts(folder)
+
+
+def _film_pair(clip: RealClip, number: int, cast: Cast, settings: FilmSettings, target: Path) -> None:
+    rng = np.random.default_rng((number, *clip.source.encode()))
+    reason = "no body"
+    for body in cast.bodies(clip, rng):
+        try:
+            performed = perform(clip, body, cast.folder)
+        except AkdError as error:
+            reason = str(error)
+            continue
+        if performed.skating > MAX_SKATING and clip.action in STEPPING:
+            reason = f"feet slide in {performed.skating:.2f} of their contact"
+            continue
+        videos, labels = _films(clip, body, performed, cast.folder, settings, rng)
+        write_whole(target.with_suffix(".npy"), lambda path, v=videos: np.save(path.open("wb"), v.numpy()))  # type: ignore[misc]
+        write_whole(target, lambda path, ls=labels: path.write_text(json.dumps([asdict(x) for x in ls])))  # type: ignore[misc]
+        return
+    write_whole(target.with_suffix(".left"), lambda path: path.write_text(reason))
+
+
+@torch.no_grad()
+def _films(
+    clip: RealClip, body: Body, performed: Performed, folder: Path, settings: FilmSettings, rng: np.random.Generator
+) -> tuple[UInt8[Tensor, "film frame height width 3"], list[RealLabel]]:
+    rig, splats = dressed(body, folder)
+    rates = settings.rate(performed.source_leg), settings.rate(rig.leg_metres)
+    videos, labels = [], []
+    for _ in range(FILMS_EACH):
+        motion = window(performed, settings.frames, *rates, rng)
+        if rng.random() < 0.5:
+            motion = mirrored(rig, motion)
+        label = _label(clip, body, rig, motion, settings, rng)
+        if clip.action in NO_SUPPORT:
+            motion = _lifted(motion, float(rng.uniform(0, 1)))
+        shown = settings if label.ground else replace(settings, ground=None)
+        video = film(rig.skeleton, motion, splats, shown, label.view)
+        videos.append((video.clamp(0, 1) * 255).round().byte())
+        labels.append(label)
+    return torch.stack(videos), labels
+
+
+def _label(
+    clip: RealClip, body: Body, rig: Rig, motion: Motion, settings: FilmSettings, rng: np.random.Generator
+) -> RealLabel:
+    kind = "arm" if clip.action in HAND_ACTIONS else "leg" if clip.action in FOOT_ACTIONS else ""
+    side = leading_side(rig, motion, kind) if kind else ""
+    ranges = (settings.azimuth, settings.elevation, settings.distance)
+    azimuth, elevation, distance = (float(rng.uniform(*ends)) for ends in ranges)
+    without = 0.5 if clip.action in NO_SUPPORT else NO_GROUND_SHARE
+    ground = bool(rng.random() >= without)
+    return RealLabel(clip.source, clip.action, body.name, body.noun, side, azimuth, elevation, distance, ground)
+
+
+def _lifted(motion: Motion, height: float) -> Motion:
+    up = torch.tensor((0.0, height, 0.0))
+    pose = motion.pose
+    return replace(motion, pose=Pose(pose.root_position + up, pose.root_rotation, pose.angles))
+
+
+def _file_name(clip: RealClip) -> str:
+    """One name for a clip that is safe as a file name; the end keeps names apart that differ in odd characters only."""
+    plain = re.sub(r"[^A-Za-z0-9]+", "_", clip.source)
+    return f"{plain}_{sum(clip.source.encode()) % 997:03d}"
+
+
+def _counts(folder: Path) -> dict[str, int]:
+    counts = {"filmed": len(list(folder.glob("*.npy")))}
+    for path in folder.glob("*.left"):
+        reason = re.sub(r"[\d.]+", "N", path.read_text())[:80]
+        counts[reason] = counts.get(reason, 0) + 1
+    return counts
+
+
+def caption(label: "RealLabel | ClipLabel", rng: np.random.Generator, card: DataCard) -> str:
+    """A random true sentence about a film."""
+    return real_caption(label, rng, card) if isinstance(label, RealLabel) else clip_caption(label, rng, card)
+
+
+def real_caption(label: RealLabel, rng: np.random.Generator, card: DataCard) -> str:
+    """A random true sentence about a film of real motion."""
+    if rng.random() < EMPTY_SHARE:
+        return ""
+    noun = _noun(label, rng, card)
+    form = rng.random()
+    if label.action == "idle" and form < 0.3:
+        return negative(noun)
+    verb = ACTION_VERBS[label.action]
+    if label.side and rng.random() < SIDE_SHARE:
+        part = "foot" if label.action in FOOT_ACTIONS else "hand"
+        verb = replace(verb, phrases=tuple(f"{phrase} with the {label.side} {part}" for phrase in verb.phrases))
+    return describe_with(noun, verb) if form < 0.4 else captions_with(noun, verb, rng, 1)[0]
+
+
+def _noun(label: RealLabel, rng: np.random.Generator, card: DataCard) -> str:
+    which = rng.random()
+    if which < 0.15:
+        return str(rng.choice(GENERIC_NOUNS))
+    if which < 0.2:
+        return str(rng.choice(unknown_nouns(card)))
+    if which < 0.6 and label.noun not in HUMAN_NOUNS:
+        return label.noun
+    plan = "human" if label.noun in HUMAN_NOUNS else label.noun
+    synonyms = [word for word, meaning in card.synonyms if meaning == plan]
+    return str(rng.choice(synonyms)) if synonyms else label.noun
