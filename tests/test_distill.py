@@ -51,7 +51,7 @@ class GaussianPrior(VideoPrior):
     def encode(self, video: torch.Tensor) -> torch.Tensor:
         return torch.nn.functional.avg_pool3d(video.permute(0, 4, 1, 2, 3), (1, 2, 2))
 
-    def denoise(self, z_t, t, text, negative=None, guidance=1.0):  # type: ignore[no-untyped-def]
+    def denoise(self, z_t, t, text, negative=None, guidance=1.0, condition=None):  # type: ignore[no-untyped-def]
         level = self.schedule.level(t)
         kept = level.alpha * self.spread**2 / (level.alpha.square() * self.spread**2 + level.sigma.square())
         mean = text.get("mean", self.mean)
@@ -375,7 +375,7 @@ class ListeningPrior(GaussianPrior):
     def embed(self, text: str) -> dict[str, torch.Tensor]:
         return {"heard": torch.tensor(float(text == "the clip"))}
 
-    def denoise(self, z_t, t, text, negative=None, guidance=1.0):  # type: ignore[no-untyped-def]
+    def denoise(self, z_t, t, text, negative=None, guidance=1.0, condition=None):  # type: ignore[no-untyped-def]
         guess = super().denoise(z_t, t, text)
         still = guess.x0.mean(2, keepdim=True)
         return guess._replace(x0=still + (0.1 + 0.8 * text["heard"]) * (guess.x0 - still))

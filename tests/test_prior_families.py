@@ -12,11 +12,11 @@ from akd.prior.schedule import add_noise
 from tiny_priors import TINY, tiny
 
 
-@pytest.fixture(scope="module", params=[*TINY, "plain"])
+@pytest.fixture(scope="module", params=[*TINY, "plain", "plain-i2v"])
 def prior(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> VideoPrior:
-    """A tiny model of each diffusers class; the last one runs as plain torch modules."""
-    pipe = tiny("cogvideox" if request.param == "plain" else request.param)
-    if request.param != "plain":
+    """A tiny model of each diffusers class; the last ones run as plain torch modules."""
+    pipe = tiny(request.param.replace("plain", "cogvideox"))
+    if not request.param.startswith("plain"):
         return VideoPrior(FAMILIES[type(pipe).__name__](pipe))
     folder = tmp_path_factory.mktemp("plain")
     pipe.save_pretrained(folder)

@@ -24,7 +24,7 @@ class Oracle(VideoPrior):
     def encode(self, video: torch.Tensor) -> torch.Tensor:
         return video.permute(0, 4, 1, 2, 3)
 
-    def denoise(self, z_t, t, text, negative=None, guidance=1.0) -> Denoised:  # type: ignore[no-untyped-def]
+    def denoise(self, z_t, t, text, negative=None, guidance=1.0, condition=None) -> Denoised:  # type: ignore[no-untyped-def]
         x0 = torch.zeros_like(z_t) if self.clip is None else self.clip.permute(3, 0, 1, 2).expand_as(z_t)
         return Denoised(x0 * text["right"], z_t)
 

@@ -33,20 +33,30 @@ def _tokenizer(length: int = 77) -> Any:
     return tokenizer
 
 
-def cogvideox(*, rotary: bool = False, patch_size_t: int | None = None) -> Any:
-    from diffusers import AutoencoderKLCogVideoX, CogVideoXDDIMScheduler, CogVideoXPipeline, CogVideoXTransformer3DModel
+def cogvideox(*, rotary: bool = False, patch_size_t: int | None = None, image: bool = False) -> Any:
+    from diffusers import (
+        AutoencoderKLCogVideoX,
+        CogVideoXDDIMScheduler,
+        CogVideoXImageToVideoPipeline,
+        CogVideoXPipeline,
+        CogVideoXTransformer3DModel,
+    )
 
     vae = AutoencoderKLCogVideoX(
-        block_out_channels=(4, 4, 4, 4), latent_channels=4, layers_per_block=1, norm_num_groups=2, scaling_factor=0.7
-    )
+        block_out_channels=(4, 4, 4, 4), latent_channels=4, layers_per_block=1, norm_num_groups=2, scaling_factor=0.7,
+        invert_scale_latents=image and patch_size_t is not None,
+    )  # fmt: skip
     transformer = CogVideoXTransformer3DModel(
-        num_attention_heads=2, attention_head_dim=16, num_layers=1, time_embed_dim=8, in_channels=4, out_channels=4,
-        text_embed_dim=16, max_text_seq_length=8, sample_width=8, sample_height=4, sample_frames=9,
-        spatial_interpolation_scale=1.0,
+        num_attention_heads=2, attention_head_dim=16, num_layers=1, time_embed_dim=8,
+        in_channels=8 if image else 4, out_channels=4, text_embed_dim=16, max_text_seq_length=8,
+        sample_width=8, sample_height=4, sample_frames=9, spatial_interpolation_scale=1.0,
         use_rotary_positional_embeddings=rotary, patch_size_t=patch_size_t, patch_bias=patch_size_t is None,
+        use_learned_positional_embeddings=image and rotary and patch_size_t is None,
+        ofs_embed_dim=8 if image and patch_size_t else None,
     )  # fmt: skip
     scheduler = CogVideoXDDIMScheduler(prediction_type="v_prediction", rescale_betas_zero_snr=True, timestep_spacing="trailing")
-    return CogVideoXPipeline(_tokenizer(), _t5(16), vae, transformer, scheduler)
+    kind = CogVideoXImageToVideoPipeline if image else CogVideoXPipeline
+    return kind(_tokenizer(), _t5(16), vae, transformer, scheduler)
 
 
 def wan(*, expand_timesteps: bool = False) -> Any:
@@ -126,6 +136,9 @@ TINY = {
     "cogvideox": cogvideox,
     "cogvideox-5b": lambda: cogvideox(rotary=True),
     "cogvideox-1.5": lambda: cogvideox(rotary=True, patch_size_t=2),
+    "cogvideox-i2v": lambda: cogvideox(image=True),
+    "cogvideox-5b-i2v": lambda: cogvideox(rotary=True, image=True),
+    "cogvideox-1.5-i2v": lambda: cogvideox(rotary=True, patch_size_t=2, image=True),
     "wan": wan,
     "wan-2.2": lambda: wan(expand_timesteps=True),
     "ltx": ltx,

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from akd.prior.family import TextEmbedding
+from akd.prior.family import Condition, TextEmbedding
 from akd.prior.prior import VideoPrior
 from akd.prior.schedule import Denoised, Latents
 
@@ -22,9 +22,9 @@ class CountedPrior(VideoPrior):
         self.renders += len(video)
         return super().encode(video)
 
-    def predict(self, z_t: Latents, t: Tensor, text: TextEmbedding) -> Latents:
+    def predict(self, z_t: Latents, t: Tensor, text: TextEmbedding, condition: Condition | None = None) -> Latents:
         self.evaluations += len(z_t)
-        return super().predict(z_t, t, text)
+        return super().predict(z_t, t, text, condition)
 
 
 class ZeroScorePrior(CountedPrior):
@@ -38,8 +38,9 @@ class ZeroScorePrior(CountedPrior):
         return latents
 
     def denoise(
-        self, z_t: Latents, t: Tensor, text: TextEmbedding, negative: TextEmbedding | None = None, guidance: float = 1.0
-    ) -> Denoised:
+        self, z_t: Latents, t: Tensor, text: TextEmbedding, negative: TextEmbedding | None = None, guidance: float = 1.0,
+        condition: Condition | None = None,
+    ) -> Denoised:  # fmt: skip
         level = self.schedule.level(t)
         clean = self.shown.expand_as(z_t)
         shape = (-1, *[1] * (z_t.ndim - 1))

@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from akd.prior.family import TextEmbedding
+from akd.prior.family import Condition, TextEmbedding
 from akd.prior.prior import VideoPrior
 from akd.prior.schedule import Denoised, Latents, add_noise, classifier_free_guidance
 
@@ -34,9 +34,20 @@ class ScoreInputs(NamedTuple):
     several give one of them."""
     rest: Callable[[], Latents] | None = None
     """Latents of the character at rest from the same view, computed when an estimator asks for them."""
+    condition: Condition | None = None
+    """The film's own first frame, for image-to-video models."""
 
 
 Estimator = Callable[[VideoPrior, Latents, ScoreInputs], Latents]
+
+
+def score_gradient(estimator: str, prior: VideoPrior, z: Latents, inputs: ScoreInputs) -> Latents:
+    """The gradient of the named estimator; frames that the prior was given say nothing about themselves, so theirs is zero."""
+    gradient = ESTIMATORS[estimator](prior, z, inputs)
+    if inputs.condition is not None:
+        gradient = gradient.clone()
+        gradient[:, :, : inputs.condition.cells] = 0
+    return gradient
 
 
 def draw_noise(shape: tuple[int, ...], draws: int, t: tuple[float, float], randomness: torch.Generator) -> tuple[Tensor, Tensor]:
@@ -86,7 +97,7 @@ def dds(prior: VideoPrior, z: Latents, inputs: ScoreInputs) -> Latents:
     """Delta denoising score: the SDS gradient minus that of the character at rest under the same noise."""
     if inputs.rest is None:
         raise ValueError("delta denoising needs the latents of the character at rest")
-    at_rest = inputs._replace(prompt=inputs.negative_prompts[0], guidance=1.0)
+    at_rest = inputs._replace(prompt=inputs.negative_prompts[0], guidance=1.0, condition=None)
     return sds(prior, z, inputs) - sds(prior, inputs.rest(), at_rest)
 
 
@@ -95,16 +106,18 @@ def _predictions(prior: VideoPrior, z: Latents, inputs: ScoreInputs) -> tuple[La
     t = inputs.t.to(z.device)
     z_t = add_noise(z.expand_as(inputs.noise), inputs.noise.to(z), prior.schedule.level(t))
     texts = (inputs.prompt, *inputs.negative_prompts)
-    conditional, *negative = (prior.denoise(z_t, t, text).x0.mean(0, keepdim=True) for text in texts)
+    conditional, *negative = (
+        prior.denoise(z_t, t, text, condition=inputs.condition).x0.mean(0, keepdim=True) for text in texts
+    )
     return conditional, torch.stack(negative).mean(0)
 
 
 def _guided(prior: VideoPrior, z_t: Latents, t: Float[Tensor, " draw"], inputs: ScoreInputs) -> Denoised:
     """The prediction, guided away from the mean of the predictions for the negative prompts."""
-    conditional = prior.denoise(z_t, t, inputs.prompt)
+    conditional = prior.denoise(z_t, t, inputs.prompt, condition=inputs.condition)
     if inputs.guidance == 1:
         return conditional
-    others = [prior.denoise(z_t, t, text) for text in inputs.negative_prompts]
+    others = [prior.denoise(z_t, t, text, condition=inputs.condition) for text in inputs.negative_prompts]
     negative = (torch.stack(parts).mean(0) for parts in zip(*others, strict=True))
     guided = (classifier_free_guidance(ours, other, inputs.guidance) for ours, other in zip(conditional, negative, strict=True))
     return Denoised(*guided)

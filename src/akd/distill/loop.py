@@ -11,7 +11,7 @@ from torch import Tensor
 
 from akd.adam import Adam
 from akd.character.hinges import hinges_of
-from akd.distill.estimators import ESTIMATORS, ScoreInputs, draw_noise
+from akd.distill.estimators import ScoreInputs, draw_noise, score_gradient
 from akd.distill.foot_locking import choose_travel, choose_walk_or_run
 from akd.distill.losses import STANCE_HEIGHT, FootMotion, GroundContacts, foot_motion, ground_depth, lift, slip, smoothness
 from akd.distill.phases import choose_phases
@@ -145,7 +145,8 @@ class Distillation:
             video = film_softly(task.rig.skeleton, without_steady_path(motion), task.skinned, prior.film, view)
             z = prior.encode(video[None])
             if target is None:
-                gradient = ESTIMATORS[recipe.estimator](prior, z.detach(), inputs)
+                inputs = inputs._replace(condition=task.condition(video))
+                gradient = score_gradient(recipe.estimator, prior, z.detach(), inputs)
                 target = z.detach() - gradient
             losses, feet = self._losses(trajectory, motion)
             total = (z - target).square().sum() / 2 + z.numel() / PAPER_LATENTS * sum(losses.values())

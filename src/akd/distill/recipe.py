@@ -43,6 +43,8 @@ class Recipe:
     """Steps of the optimiser towards one prediction before the next is made."""
     guidance: float = 3.5
     """Classifier-free guidance."""
+    first_frame: bool = True
+    """Give image-to-video priors the film's own first frame, so that they need not guess how the character looks."""
     learning_rate: float = 0.03
     t_start: tuple[float, float] = (0.8, 0.9)
     """Range of timesteps at the first iteration …"""

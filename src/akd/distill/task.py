@@ -4,12 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from akd.distill.estimators import draw_noise
 from akd.distill.recipe import Recipe
 from akd.distill.trajectory import Fourier, Frames, Trajectory
 from akd.motion import Motion, resample
+from akd.prior.family import Condition
 from akd.prior.prior import VideoPrior
 from akd.render.film import film
 from akd.rig import GRAVITY, Rig
@@ -64,6 +66,11 @@ class Task:
         """Forward speed at the start [ℓ/s]."""
         return self.recipe.speed * (GRAVITY / self.rig.leg_metres) ** 0.5
 
+    def condition(self, video: Float[Tensor, "frame height width 3"]) -> Condition | None:
+        """A film's own first frame, if the prior can be given one and the recipe wants it."""
+        given = self.prior.takes_first_frame and self.recipe.first_frame
+        return self.prior.condition(video[:1].detach(), len(video)) if given else None
+
     def film_motion(self, trajectory: Trajectory, finer: int = 1) -> Motion:
         """The part of a trajectory that fills a film, at a multiple of its frame rate."""
         return trajectory.motion(finer * (self.prior.film.frames - 1) + 1, finer * self.fps)
@@ -95,7 +102,7 @@ def motion_error(
         total = 0.0
         for view, (noise, t) in zip(cameras, draws, strict=True):
             video = film(task.rig.skeleton, resample(motion, task.fps), task.skinned, prior.film, view)
-            total += float(error(prior, prior.encode(video[None]), noise, t, task.prompt)) / views
+            total += float(error(prior, prior.encode(video[None]), noise, t, task.prompt, task.condition(video))) / views
         return total
 
     return mean_error

@@ -4,7 +4,7 @@ Latents have one layout everywhere: batch, channel, frame, row, column. A family
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -12,6 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
+from akd.errors import AkdError
 from akd.prior.schedule import Latents, NoiseSchedule
 from akd.render.film import FilmSettings
 
@@ -19,6 +20,28 @@ Pixels = Float[Tensor, "batch 3 frame height width"]
 """Videos as autoencoders take them, colours in −1 to 1."""
 TextEmbedding = dict[str, Tensor]
 """An embedded sentence as keyword arguments of the network, batch first."""
+
+
+@dataclass(frozen=True, eq=False)
+class Condition:
+    """What is given of a film before the rest is predicted, encoded: in image-to-video models its first frame."""
+
+    latents: Latents
+    """Encoded frames as the family's network wants them: the given cells alone, or all cells with the rest empty."""
+    cells: int
+    """How many latent frames from the first on are given; they are no part of what is predicted."""
+    extra: TextEmbedding = field(default_factory=dict)
+    """Further arguments of the network, such as an embedded picture."""
+
+    def expand(self, batch: int) -> "Condition":
+        """The same for a whole batch, if it was made for one film."""
+        parts = {name: spread(part, batch) for name, part in self.extra.items()}
+        return Condition(spread(self.latents, batch), self.cells, parts)
+
+
+def spread(part: Tensor, batch: int) -> Tensor:
+    """A tensor of batch 1 as one of a larger batch."""
+    return part.expand(batch, *part.shape[1:]) if len(part) == 1 else part
 
 
 @dataclass(frozen=True)
@@ -44,6 +67,8 @@ class Family(ABC):
 
     pipeline_class: str
     """Name of its pipeline class in diffusers, as ``model_index.json`` has it."""
+    takes_first_frame: bool = False
+    """Whether the network can be given the first frame of a film (image-to-video)."""
     encode_chunk_frames: int = 10_000
     """Frames that are encoded together, to bound memory."""
 
@@ -115,9 +140,13 @@ class Family(ABC):
     def decode(self, latents: Latents) -> Pixels:
         """Videos of latents."""
 
+    def condition(self, picture: Pixels, cells: int) -> Condition:
+        """The encoded first frame (a video of one frame) of films with that many latent frames."""
+        raise AkdError(f"A {self.pipeline_class} cannot be given a first frame: use an image-to-video model.")
+
     @abstractmethod
-    def predict(self, z_t: Latents, time: Tensor, text: TextEmbedding) -> Latents:
-        """The network's own prediction."""
+    def predict(self, z_t: Latents, time: Tensor, text: TextEmbedding, condition: Condition | None = None) -> Latents:
+        """The network's own prediction; without a condition nothing is given, in image-to-video models an empty frame."""
 
 
 CHECKPOINT_MIN_VALUES = 300_000
@@ -147,3 +176,11 @@ def posterior_mean(moments: Float[Tensor, "batch twice cell row column"]) -> Lat
 def per_channel(values: Any, like: Latents) -> Float[Tensor, "1 channel 1 1 1"]:
     """One number per channel, shaped to multiply latents."""
     return torch.as_tensor(values).to(like).view(1, -1, 1, 1, 1)
+
+
+def beside(z_t: Latents, condition: Condition | None) -> Float[Tensor, "batch twice cell row column"]:
+    """Noisy latents, and on further channels the given ones, with zeros for the frames that are not given."""
+    given = torch.zeros_like(z_t)
+    if condition is not None:
+        given[:, :, : condition.cells] = condition.latents.to(z_t)
+    return torch.cat((z_t, given), 1)

@@ -18,7 +18,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from akd.errors import AkdError
-from akd.prior.family import Family, TextEmbedding
+from akd.prior.family import Condition, Family, TextEmbedding, spread
 from akd.prior.schedule import Denoised, Latents, add_noise, classifier_free_guidance
 from akd.render.film import FilmSettings
 
@@ -43,10 +43,14 @@ class VideoPrior:
     trained_on_captions = False
     """Whether it was trained on this package's captions, so that short prompts are best expanded to their wording."""
 
+    takes_first_frame = False
+    """Whether it is an image-to-video model, which can be given the first frame."""
+
     def __init__(self, family: Family, film: FilmSettings | None = None) -> None:
         self.family = family
         self.film = film or family.film
         """Settings of the films it takes."""
+        self.takes_first_frame = family.takes_first_frame
         self.schedule = family.schedule()
         """Its noise schedule and kind of prediction."""
         self._sentences: dict[str, TextEmbedding] = {}
@@ -98,25 +102,38 @@ class VideoPrior:
         return (pixels.permute(0, 2, 3, 4, 1) / 2 + 0.5).clamp(0, 1)
 
     @torch.no_grad()
-    def predict(self, z_t: Latents, t: Float[Tensor, " batch"], text: TextEmbedding) -> Latents:
-        """The network's own prediction (v, ε or flow), in float32; a text embedding of batch 1 is broadcast."""
+    def condition(
+        self, first: Float[Tensor, "batch height width 3"], frames: int | None = None
+    ) -> Condition:  # fmt: skip
+        """The first frame of a film of that many frames (its own number by default), for ``predict`` and what is made of it."""
+        frames = frames or self.film.frames
+        cells = self.latent_shape(frames, *first.shape[1:3]).frame
+        picture = (first.permute(0, 3, 1, 2)[:, :, None] * 2 - 1).to(self.device, self.family.vae.dtype)
+        return self.family.condition(picture, cells)
+
+    @torch.no_grad()
+    def predict(
+        self, z_t: Latents, t: Float[Tensor, " batch"], text: TextEmbedding, condition: Condition | None = None
+    ) -> Latents:  # fmt: skip
+        """The network's own prediction (v, ε or flow), in float32; text and condition of batch 1 are broadcast."""
         time = self.schedule.network_time(t).to(self.device)
-        words = {name: part.expand(len(z_t), *part.shape[1:]) if len(part) == 1 else part for name, part in text.items()}
-        return self.family.predict(z_t.to(self.device, self.dtype), time, words).float()
+        words = {name: spread(part, len(z_t)) for name, part in text.items()}
+        given = None if condition is None else condition.expand(len(z_t))
+        return self.family.predict(z_t.to(self.device, self.dtype), time, words, given).float()
 
     def denoise(
         self, z_t: Latents, t: Float[Tensor, " batch"], text: TextEmbedding, negative: TextEmbedding | None = None,
-        guidance: float = 1.0,
+        guidance: float = 1.0, condition: Condition | None = None,
     ) -> Denoised:  # fmt: skip
-        """x0 and noise of noisy latents, with classifier-free guidance away from a negative prompt."""
-        prediction = self.predict(z_t, t, text)
+        """x0 and noise of noisy latents, with classifier-free guidance away from a negative prompt; both see the condition."""
+        prediction = self.predict(z_t, t, text, condition)
         if negative is not None and guidance != 1:
-            prediction = classifier_free_guidance(prediction, self.predict(z_t, t, negative), guidance)
+            prediction = classifier_free_guidance(prediction, self.predict(z_t, t, negative, condition), guidance)
         return self.schedule.denoised(prediction, z_t.to(prediction), self.schedule.level(t.to(prediction)))
 
     def sample_latents(
         self, text: str, *, count: int = 1, steps: int = 30, guidance: float = 5.0, negative: str = "", seed: int = 0,
-        film: FilmSettings | None = None,
+        film: FilmSettings | None = None, condition: Condition | None = None,
     ) -> Latents:  # fmt: skip
         """Latents of new videos by deterministic sampling (DDIM, or Euler for flow models)."""
         film = film or self.film
@@ -125,13 +142,17 @@ class VideoPrior:
         words, without = self.embed(text), self.embed(negative)
         times = self.schedule.sampling_times(steps).to(self.device)
         for now, then in pairwise(times):
-            x0, noise = self.denoise(z, now.expand(count), words, without, guidance)
+            x0, noise = self.denoise(z, now.expand(count), words, without, guidance, condition)
             z = x0 if then == 0 else add_noise(x0, noise, self.schedule.level(then[None]))
         return z
 
-    def sample(self, text: str, *, count: int = 1, steps: int = 30, guidance: float = 5.0, seed: int = 0) -> Tensor:
+    def sample(
+        self, text: str, *, count: int = 1, steps: int = 30, guidance: float = 5.0, seed: int = 0,
+        condition: Condition | None = None,
+    ) -> Tensor:  # fmt: skip
         """New videos, colours in 0 to 1: count × frames × height × width × 3."""
-        return self.decode(self.sample_latents(text, count=count, steps=steps, guidance=guidance, seed=seed))
+        options = {"count": count, "steps": steps, "guidance": guidance, "seed": seed, "condition": condition}
+        return self.decode(self.sample_latents(text, **options))
 
     @property
     def film_latents(self) -> LatentShape:
@@ -150,12 +171,16 @@ class VideoPrior:
         return prior
 
 
-def denoising_error(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: TextEmbedding) -> Float[Tensor, " draw"]:
-    """Mean square error of the x0-prediction, for every draw of noise."""
-    return _x0_error(prior, z, noise, t, text).square().flatten(1).mean(1)
+def denoising_error(
+    prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: TextEmbedding, condition: Condition | None = None
+) -> Float[Tensor, " draw"]:
+    """Mean square error of the x0-prediction in all frames that are not given, for every draw of noise."""
+    return _x0_error(prior, z, noise, t, text, condition).square().flatten(1).mean(1)
 
 
-def guided_denoising_error(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: str) -> Float[Tensor, ""]:
+def guided_denoising_error(
+    prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: str, condition: Condition | None = None
+) -> Float[Tensor, ""]:
     """Logarithm of a denoising error for comparing motions under a sentence: lower is better.
 
     It is the error of the x0-prediction in what changes over time, divided by a power of how much changes: clips with less to
@@ -163,19 +188,23 @@ def guided_denoising_error(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tenso
     with and without the sentence is added with a weight, as in guidance: clips should be probable, and above all match the
     prompt.
     """
-    conditional, unconditional = _log_errors(prior, z, noise, t, text)
+    conditional, unconditional = _log_errors(prior, z, noise, t, text, condition)
     return conditional - CHANGE_EXPONENT * _temporal_variance(z).mean().log() + TEXT_WEIGHT * (conditional - unconditional)
 
 
-def text_log_ratio(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: str) -> Float[Tensor, ""]:
+def text_log_ratio(
+    prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: str, condition: Condition | None = None
+) -> Float[Tensor, ""]:
     """Log-ratio of that error with and without the sentence: below zero if the sentence explains some of the clip."""
-    conditional, unconditional = _log_errors(prior, z, noise, t, text)
+    conditional, unconditional = _log_errors(prior, z, noise, t, text, condition)
     return conditional - unconditional
 
 
-def _log_errors(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: str) -> tuple[Tensor, Tensor]:
+def _log_errors(
+    prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: str, condition: Condition | None
+) -> tuple[Tensor, Tensor]:
     conditional, unconditional = (
-        _temporal_variance(_x0_error(prior, z, noise, t, prior.embed(words))).mean().log() for words in (text, "")
+        _temporal_variance(_x0_error(prior, z, noise, t, prior.embed(words), condition)).mean().log() for words in (text, "")
     )
     return conditional, unconditional
 
@@ -185,6 +214,11 @@ def _temporal_variance(z: Tensor) -> Float[Tensor, " clip"]:
     return (z - z.mean(2, keepdim=True)).square().flatten(1).mean(1).clamp(min=1e-12)
 
 
-def _x0_error(prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: TextEmbedding) -> Latents:
+def _x0_error(
+    prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: TextEmbedding, condition: Condition | None
+) -> Tensor:
+    """Of the frames that are not given."""
     x0, t = z.expand_as(noise), t.to(z.device)
-    return prior.denoise(add_noise(x0, noise.to(z), prior.schedule.level(t)), t, text).x0 - x0
+    z_t = add_noise(x0, noise.to(z), prior.schedule.level(t))
+    error = prior.denoise(z_t, t, text, condition=condition).x0 - x0
+    return error if condition is None else error[:, :, condition.cells :]

@@ -14,16 +14,18 @@ from akd.prior.embedded.autoencoder import Autoencoder
 from akd.prior.embedded.text_encoder import TextEncoder
 from akd.prior.embedded.tokenizer import UnigramTokenizer
 from akd.prior.embedded.transformer import Transformer
-from akd.prior.family import Family, FilmGrid, Pixels, TextEmbedding, posterior_mean
+from akd.prior.family import Condition, Family, FilmGrid, Pixels, TextEmbedding, beside, posterior_mean
 from akd.prior.folder import read_object
 from akd.prior.schedule import Latents, NoiseSchedule, diffusion_schedule
 from akd.render.film import FilmSettings
 
 CLASSES = {
-    "_class_name": "CogVideoXPipeline", "transformer": "CogVideoXTransformer3DModel", "vae": "AutoencoderKLCogVideoX",
+    "transformer": "CogVideoXTransformer3DModel", "vae": "AutoencoderKLCogVideoX",
     "text_encoder": "T5EncoderModel", "scheduler": "CogVideoXDDIMScheduler",
 }  # fmt: skip
 """Classes of diffusers and transformers that the modules here stand for, by their place in ``model_index.json``."""
+PIPELINES = ("CogVideoXPipeline", "CogVideoXImageToVideoPipeline")
+"""Pipelines that the modules here stand for: the second takes the encoded first frame on further channels."""
 SCHEDULE = {"prediction_type": "v_prediction", "beta_schedule": "scaled_linear", "trained_betas": None}
 """Settings of the noise schedule that have no alternative here."""
 
@@ -46,6 +48,11 @@ class Configuration:
         return cls(*map(read_object, files)) if all(file.is_file() for file in files) else None
 
     @property
+    def takes_first_frame(self) -> bool:
+        """Whether the network reads latents twice: noisy ones, and those of the first frame."""
+        return self.transformer["in_channels"] == 2 * self.vae["latent_channels"]
+
+    @property
     def supported(self) -> bool:
         """Whether every setting is one that the modules here implement."""
         parts = (
@@ -61,17 +68,21 @@ def embedded_family(
 ) -> "EmbeddedCogVideoX | None":
     """The model of a folder as plain torch modules; ``None`` if it is of another kind."""
     named = {part: entry[1] if isinstance(entry, list) else entry for part, entry in index.items()}
-    config = Configuration.read(folder) if all(named.get(part) == name for part, name in CLASSES.items()) else None
-    return EmbeddedCogVideoX.load(folder, config, dtype=dtype, device=device) if config and config.supported else None
+    known = named.get("_class_name") in PIPELINES and all(named.get(part) == name for part, name in CLASSES.items())
+    config = Configuration.read(folder) if known else None
+    if config is None or not config.supported or config.takes_first_frame != (named["_class_name"] == PIPELINES[1]):
+        return None
+    return EmbeddedCogVideoX.load(folder, config, dtype=dtype, device=device)
 
 
 class EmbeddedCogVideoX(Family):
     """A small CogVideoX model without diffusers and transformers."""
 
-    pipeline_class = "CogVideoXPipeline"
     encode_chunk_frames = 9
 
     def __init__(self, config: Configuration, network: Transformer, vae: Autoencoder, text_encoder: TextEncoder) -> None:
+        self.takes_first_frame = config.takes_first_frame
+        self.pipeline_class = PIPELINES[self.takes_first_frame]
         self.config, self._network, self._vae, self.text_encoder = config, network, vae, text_encoder
         self.tokenizer = UnigramTokenizer.read(config.tokenizer)
 
@@ -141,8 +152,12 @@ class EmbeddedCogVideoX(Family):
             return self.vae.decode(plain)
         return self.vae.decode(torch.cat((plain[:, :, :1], plain), 2))[:, :, self.compression[1] :]
 
-    def predict(self, z_t: Latents, time: Tensor, text: TextEmbedding) -> Latents:
-        return self.network(z_t, time, text["encoder_hidden_states"])
+    def condition(self, picture: Pixels, cells: int) -> Condition:
+        return Condition(self.encode(picture), 1) if self.takes_first_frame else super().condition(picture, cells)
+
+    def predict(self, z_t: Latents, time: Tensor, text: TextEmbedding, condition: Condition | None = None) -> Latents:
+        seen = beside(z_t, condition) if self.takes_first_frame else z_t
+        return self.network(seen, time, text["encoder_hidden_states"])
 
 
 def alphas_cumprod(config: Mapping[str, Any]) -> Tensor:

@@ -23,7 +23,7 @@ LONGEST_WAVE = 10_000.0
 
 
 class Transformer(nn.Module):
-    """Noisy latents, timesteps and text embeddings to v-predictions."""
+    """Noisy latents (and given ones on further channels), timesteps and text embeddings to v-predictions."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class Transformer(nn.Module):
         return self.proj_out.weight.dtype
 
     def forward(
-        self, z_t: Float[Tensor, "batch channel cell row column"], timestep: Float[Tensor, " batch"] | Tensor, text: Tensor
+        self, z_t: Float[Tensor, "batch _given cell row column"], timestep: Float[Tensor, " batch"] | Tensor, text: Tensor
     ) -> Float[Tensor, "batch channel cell row column"]:
         time = self.time_embedding.linear_1(waves(timestep.float(), self.width).to(z_t.dtype))
         time = F.silu(self.time_embedding.linear_2(F.silu(time)))  # every layer takes it through SiLU

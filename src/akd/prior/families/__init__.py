@@ -1,7 +1,7 @@
 """The families, found by the pipeline class that a model's folder names."""
 
 from akd.errors import AkdError
-from akd.prior.families.cogvideox import CogVideoX
+from akd.prior.families.cogvideox import CogVideoX, CogVideoXImage
 from akd.prior.families.hunyuan import HunyuanVideo
 from akd.prior.families.ltx import LTXVideo
 from akd.prior.families.modelscope import ModelScope
@@ -9,7 +9,7 @@ from akd.prior.families.wan import Wan
 from akd.prior.family import Family
 
 FAMILIES: dict[str, type[Family]] = {
-    family.pipeline_class: family for family in (CogVideoX, Wan, LTXVideo, HunyuanVideo, ModelScope)
+    family.pipeline_class: family for family in (CogVideoX, CogVideoXImage, Wan, LTXVideo, HunyuanVideo, ModelScope)
 }
 
 

@@ -5,9 +5,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from akd.prior.family import Family, FilmGrid, Pixels, TextEmbedding, checkpointed, onloaded, posterior_mean
+from akd.prior.family import Condition, Family, FilmGrid, Pixels, TextEmbedding, beside, checkpointed, onloaded, posterior_mean
 from akd.prior.schedule import Latents, NoiseSchedule, diffusion_schedule
 from akd.render.film import FilmSettings
+
+FIRST_FRAME_OFFSET = 2.0
+"""The number that version 1.5 reads beside the time; it was trained with this one only."""
 
 
 class CogVideoX(Family):
@@ -76,12 +79,34 @@ class CogVideoX(Family):
         in_time = int(self.pipe.vae.config.temporal_compression_ratio)
         return self.pipe.vae.decode(torch.cat((plain[:, :, :1], plain), 2)).sample[:, :, in_time:]
 
-    def predict(self, z_t: Latents, time: Tensor, text: TextEmbedding) -> Latents:
+    def predict(self, z_t: Latents, time: Tensor, text: TextEmbedding, condition: Condition | None = None) -> Latents:
+        return self._call(z_t, time, text)
+
+    def _call(self, z_t: Tensor, time: Tensor, text: TextEmbedding, **options: Any) -> Latents:
         rotary = None
         if self.pipe.transformer.config.use_rotary_positional_embeddings:
             side = self.pipe.vae_scale_factor_spatial
             rotary = self.pipe._prepare_rotary_positional_embeddings(
                 z_t.shape[3] * side, z_t.shape[4] * side, z_t.shape[2], z_t.device
             )
-        output = self.pipe.transformer(z_t.transpose(1, 2), timestep=time, image_rotary_emb=rotary, return_dict=False, **text)
+        output = self.pipe.transformer(
+            z_t.transpose(1, 2), timestep=time, image_rotary_emb=rotary, return_dict=False, **text, **options
+        )
         return output[0].transpose(1, 2)
+
+
+class CogVideoXImage(CogVideoX):
+    """The image-to-video models: the encoded first frame comes in on further channels."""
+
+    pipeline_class = "CogVideoXImageToVideoPipeline"
+    takes_first_frame = True
+
+    def condition(self, picture: Pixels, cells: int) -> Condition:
+        config = self.pipe.vae.config
+        latents = self.encode(picture)
+        # Version 1.5 was trained with pictures that were divided by the scale instead of multiplied.
+        return Condition(latents / config.scaling_factor**2 if config.invert_scale_latents else latents, 1)
+
+    def predict(self, z_t: Latents, time: Tensor, text: TextEmbedding, condition: Condition | None = None) -> Latents:
+        options = {} if self.pipe.transformer.config.ofs_embed_dim is None else {"ofs": z_t.new_full((1,), FIRST_FRAME_OFFSET)}
+        return self._call(beside(z_t, condition), time, text, **options)

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from akd.prior.family import Family, FilmGrid, Pixels, TextEmbedding, posterior_mean
+from akd.prior.family import Condition, Family, FilmGrid, Pixels, TextEmbedding, posterior_mean
 from akd.prior.schedule import Latents, NoiseSchedule
 from akd.render.film import FilmSettings
 
@@ -48,7 +48,7 @@ class HunyuanVideo(Family):
     def decode(self, latents: Latents) -> Pixels:
         return self.pipe.vae.decode(latents / self.pipe.vae.config.scaling_factor).sample
 
-    def predict(self, z_t: Latents, time: Tensor, text: TextEmbedding) -> Latents:
+    def predict(self, z_t: Latents, time: Tensor, text: TextEmbedding, condition: Condition | None = None) -> Latents:
         guidance = None
         if self.pipe.transformer.config.guidance_embeds:
             guidance = torch.full_like(time, EMBEDDED_GUIDANCE * 1000, dtype=z_t.dtype)

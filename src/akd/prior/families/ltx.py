@@ -4,7 +4,7 @@ from typing import Any
 
 from torch import Tensor
 
-from akd.prior.family import Family, FilmGrid, Pixels, TextEmbedding, per_channel, posterior_mean
+from akd.prior.family import Condition, Family, FilmGrid, Pixels, TextEmbedding, per_channel, posterior_mean
 from akd.prior.schedule import Latents, NoiseSchedule
 from akd.render.film import FilmSettings
 
@@ -51,7 +51,7 @@ class LTXVideo(Family):
         time = plain.new_zeros(len(plain)) if vae.config.timestep_conditioning else None
         return vae.decode(plain, time).sample
 
-    def predict(self, z_t: Latents, time: Tensor, text: TextEmbedding) -> Latents:
+    def predict(self, z_t: Latents, time: Tensor, text: TextEmbedding, condition: Condition | None = None) -> Latents:
         """Latents go in as one row of tokens, with the scale of a token in seconds and pixels."""
         frames, rows, columns = z_t.shape[2:]
         side = self.pipe.vae_spatial_compression_ratio

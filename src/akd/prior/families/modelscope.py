@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from akd.prior.family import Family, FilmGrid, Pixels, TextEmbedding, checkpointed, posterior_mean
+from akd.prior.family import Condition, Family, FilmGrid, Pixels, TextEmbedding, checkpointed, posterior_mean
 from akd.prior.schedule import Latents, NoiseSchedule, diffusion_schedule
 from akd.render.film import FilmSettings
 
@@ -57,6 +57,6 @@ class ModelScope(Family):
         seen = torch.cat([self.pipe.vae.decode(part).sample for part in pictures.split(ENCODE_CHUNK_FRAMES)])
         return seen.unflatten(0, (len(latents), -1)).transpose(1, 2)
 
-    def predict(self, z_t: Latents, time: Tensor, text: TextEmbedding) -> Latents:
+    def predict(self, z_t: Latents, time: Tensor, text: TextEmbedding, condition: Condition | None = None) -> Latents:
         """The U-Net repeats text and time for every frame itself."""
         return self.pipe.unet(z_t, time, return_dict=False, **text)[0]

@@ -6,7 +6,17 @@ import torch
 from torch import Tensor
 
 from akd.errors import AkdError
-from akd.prior.family import Family, FilmGrid, Pixels, TextEmbedding, checkpointed, onloaded, per_channel, posterior_mean
+from akd.prior.family import (
+    Condition,
+    Family,
+    FilmGrid,
+    Pixels,
+    TextEmbedding,
+    checkpointed,
+    onloaded,
+    per_channel,
+    posterior_mean,
+)  # fmt: skip
 from akd.prior.schedule import Latents, NoiseSchedule
 from akd.render.film import FilmSettings
 
@@ -69,7 +79,7 @@ class Wan(Family):
         plain = latents * per_channel(config.latents_std, latents) + per_channel(config.latents_mean, latents)
         return self.pipe.vae.decode(plain).sample
 
-    def predict(self, z_t: Latents, time: Tensor, text: TextEmbedding) -> Latents:
+    def predict(self, z_t: Latents, time: Tensor, text: TextEmbedding, condition: Condition | None = None) -> Latents:
         if self.pipe.config.expand_timesteps:  # the 5B model takes a time for every token
             _, rows, columns = self.pipe.transformer.config.patch_size
             time = time[:, None].expand(-1, z_t.shape[2] * (z_t.shape[3] // rows) * (z_t.shape[4] // columns))
