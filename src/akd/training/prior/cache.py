@@ -1,7 +1,7 @@
-"""Filmed clips on disk, and their latents: one file of each for every individual, written once and never changed.
+"""Filmed clips on disk: one file for every individual, written once and never changed.
 
 Pixels (`.npy`) are written before labels (`.json`), and all files under another name first, so a killed writer leaves nothing
-half done and the next one continues. Latents are cached because encoding costs more than a training step of the transformer.
+half done and the next one continues.
 """
 
 import json
@@ -19,8 +19,9 @@ from akd.render.film import FilmSettings
 from akd.training.data_card import TRAINING_PLANS
 from akd.training.prior.clips import CLIP_FILM, ClipLabel, individual_clips, individuals
 from akd.training.prior.files import write_whole
-from akd.training.prior.networks import Vae
+from akd.training.prior.real_films import RealLabel
 
+Label = ClipLabel | RealLabel
 Pixels = Float[Tensor, "clip 3 frame height width"]
 """Pixels as network inputs: −1 to 1, colours first."""
 
@@ -61,10 +62,9 @@ def _agree_on_film(folder: Path, settings: FilmSettings) -> None:
 
 @dataclass
 class ClipCache:
-    """The clips of a folder, in an order that does not depend on when they were written."""
+    """The films of some folders, in an order that does not depend on when they were written."""
 
-    folder: Path
-    labels: list[ClipLabel]
+    labels: list[Label]
     rows: list[tuple[Path, int]]
     """File and row of every clip."""
 
@@ -77,61 +77,28 @@ class ClipCache:
         return torch.from_numpy(np.load(path, mmap_mode="r")[row].copy())
 
 
-def read_cache(folder: Path, limit: int | None = None) -> ClipCache:
-    """The clips written so far: of at most ``limit`` individuals, in the order of seeds, then plans."""
+def read_cache(*folders: Path) -> ClipCache:
+    """The films written so far, in the order of seeds, then plans."""
     files = sorted(
-        (path for path in folder.glob("*-*.json")), key=lambda path: (path.stem.rpartition("-")[2], path.stem)
-    )[:limit]
+        (path for folder in folders for path in folder.glob("*-*.json")),
+        key=lambda path: (path.stem.rpartition("-")[2], path.stem),
+    )
     if not files:
-        raise AkdError(f"There are no clips in {folder}: film some with `akd prior clips` first.")
+        raise AkdError(f"There are no clips in {', '.join(map(str, folders))}: film some with `akd prior clips` first.")
     labels, rows = [], []
     for path in files:
-        own = [ClipLabel(**label) for label in json.loads(path.read_text())]
+        own = read_labels(path)
         labels += own
         rows += [(path.with_suffix(".npy"), row) for row in range(len(own))]
-    return ClipCache(folder, labels, rows)
+    return ClipCache(labels, rows)
+
+
+def read_labels(path: Path) -> list[Label]:
+    """The labels of a file of films: of real motion, or of our formulas."""
+    entries = json.loads(path.read_text(encoding="utf-8"))
+    return [RealLabel(**entry) if "source" in entry else ClipLabel(**entry) for entry in entries]
 
 
 def to_network(videos: UInt8[Tensor, "clip frame height width 3"]) -> Pixels:
     """Videos in bytes as network inputs."""
     return videos.permute(0, 4, 1, 2, 3).float() / 127.5 - 1
-
-
-@torch.no_grad()
-def normalise_encoder(vae: Vae, clips: ClipCache, count: int = 64) -> None:
-    """Scale the encoder's last layer so that every channel of its latents has mean 0 and variance 1 over clips."""
-    indices = torch.linspace(0, len(clips) - 1, count).long().tolist()
-    latents = torch.cat([vae.encode(to_network(clips.video(index)[None])).latent_dist.mean for index in indices])
-    mean, std = latents.mean((0, 2, 3, 4)), latents.std((0, 2, 3, 4))
-    last = vae.encoder.conv_out.conv
-    channels = len(mean)
-    last.weight[:channels] /= std.view(-1, 1, 1, 1, 1)
-    last.bias[:channels] = (last.bias[:channels] - mean) / std
-    last.bias[channels:] -= 2 * std.log()  # the log-variances of the posterior change alike
-
-
-@torch.no_grad()
-def write_latents(vae: Vae, cache: Path, folder: Path) -> int:
-    """Encode every individual of a cache that has no latents in the folder yet; returns how many were new."""
-    folder.mkdir(parents=True, exist_ok=True)
-    new = 0
-    for path in dict.fromkeys(path for path, _ in read_cache(cache).rows):
-        target = folder / path.name
-        if not target.exists():
-            videos = torch.from_numpy(np.load(path))
-            latents = torch.cat([vae.encode(to_network(video[None])).latent_dist.mean for video in videos])
-            part = target.with_name(target.name + ".part")
-            with part.open("wb") as file:
-                np.save(file, latents.half().numpy())
-            part.replace(target)
-            new += 1
-    return new
-
-
-def read_latents(cache: Path, folder: Path) -> tuple[Tensor, list[ClipLabel]]:
-    """Latents and labels of all clips that are encoded."""
-    clips = read_cache(cache)
-    have = {path.name: torch.from_numpy(np.load(path)) for path in sorted(folder.glob("*.npy"))}
-    labelled = zip(clips.rows, clips.labels, strict=True)
-    rows = [(have[path.name][row], label) for (path, row), label in labelled if path.name in have]
-    return torch.stack([latents for latents, _ in rows]), [label for _, label in rows]

@@ -1,16 +1,25 @@
 """From checkpoints to a prior folder that diffusers itself can load, with a model card."""
 
+import json
+import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from akd.errors import AkdError
-from akd.training.data_card import CARD_NAME, SHIPPED_CARD, DataCard
-from akd.training.prior.cache import clip_film, normalise_encoder, read_cache
-from akd.training.prior.network_init import init_encoder
-from akd.training.prior.networks import Vae, build_pipeline, build_vae
+from akd.prior.folder import read_object
+from akd.render.film import FilmSettings
+from akd.training.data_card import CARD_NAME, DataCard
+from akd.training.prior.cache import read_cache
+from akd.training.prior.network_init import init_encoder, init_text_encoder
+from akd.training.prior.networks import build_pipeline
+from akd.training.prior.video_model import TextToVideoModel, save_video_model
+
+PIPELINE = "CogVideoXImageToVideoPipeline"
+"""The class whose layout the prior has: latents of the first frame beside the noisy ones."""
 
 
 def averaged_weights(state: Path) -> dict[str, torch.Tensor]:
@@ -22,91 +31,76 @@ def averaged_weights(state: Path) -> dict[str, torch.Tensor]:
     return {name: tensors["weight." + name] + tensors["average." + name].float() for name in names}
 
 
-def finish_encoder(run: Path, cache: Path) -> Vae:
-    """The finished encoder, made once and kept in the run folder as ``frozen/``: all later stages depend on it.
-
-    It is initialised in closed form; if it was trained further, the averaged weights are taken and latents are normalised again.
-    """
-    from diffusers.models.autoencoders.autoencoder_kl_cogvideox import AutoencoderKLCogVideoX
-
-    folder, state = run / "frozen", run / "encoder" / "state.safetensors"
-    if folder.is_dir():
-        return AutoencoderKLCogVideoX.from_pretrained(folder)
-    vae, clips = build_vae(), read_cache(cache)
-    init_encoder(vae, clips)
-    if state.is_file():
-        weights = averaged_weights(state)
-        _load(vae, _part("vae", weights))
-        normalise_encoder(vae, clips)
-    vae.save_pretrained(folder)
-    return vae
-
-
-def assemble(vae_run: Path, video_run: Path, cache: Path, card: DataCard = SHIPPED_CARD) -> Any:
-    """The diffusers pipeline of a run, as far as it is trained."""
+def fresh_prior(folder: Path, clips: Path, card: DataCard) -> None:
+    """A prior to start from: random networks, the encoder that is best for the films, words near words of the same meaning."""
     pipe = build_pipeline(words=card.words)
-    pipe.vae.load_state_dict(finish_encoder(vae_run, cache).state_dict())
-    if _decoder(vae_run).is_file():
-        _load(pipe.vae, averaged_weights(_decoder(vae_run)))
-    weights = averaged_weights(video_run / "state.safetensors")
-    for part in ("text_encoder", "transformer"):
-        _load(getattr(pipe, part), _part(part, weights))
-    return pipe
-
-
-def export_prior(vae_run: Path, video_run: Path, cache: Path, folder: Path, card: DataCard, facts: str = "") -> None:
-    """Write the prior folder: weights, film settings, data card, model card."""
-    assemble(vae_run, video_run, cache, card).save_pretrained(folder)
-    clip_film(cache).save(folder / "film.json")
+    init_encoder(pipe.vae, read_cache(clips))
+    init_text_encoder(pipe.text_encoder, pipe.tokenizer, card=card)
+    pipe.save_pretrained(folder)
     card.save(folder / CARD_NAME)
-    (folder / "README.md").write_text(model_card(card, facts, decoder=_decoder(vae_run).is_file()))
 
 
-def _decoder(vae_run: Path) -> Path:
-    return vae_run / "decoder" / "state.safetensors"
+def export_prior(
+    start: Path, video: Path, vae: Path, folder: Path, card: DataCard, tokenizer: Mapping[str, Any], film: FilmSettings,
+    facts: str = "",
+) -> None:  # fmt: skip
+    """Write the prior folder: what it started from, with the weights that were trained since, film settings and cards."""
+    weights = averaged_weights(video / "state.safetensors")
+    model = TextToVideoModel.start_from(start, card, film.frames, tokenizer)
+    model.load_state_dict(weights)
+    if folder.resolve() != start.resolve():
+        shutil.copytree(start, folder, dirs_exist_ok=True)
+    save_video_model(model, folder)
+    (folder / "tokenizer" / "tokenizer.json").write_text(json.dumps(tokenizer, indent=2, ensure_ascii=False))
+    decoder = vae / "decoder" / "state.safetensors"
+    if decoder.is_file():
+        _replace_decoder(folder / "vae" / "diffusion_pytorch_model.safetensors", averaged_weights(decoder))
+    index = read_object(folder / "model_index.json")
+    (folder / "model_index.json").write_text(json.dumps(index | {"_class_name": PIPELINE}, indent=2) + "\n")
+    film.save(folder / "film.json")
+    card.save(folder / CARD_NAME)
+    (folder / "README.md").write_text(model_card(card, facts, film))
 
 
-def _part(part: str, weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    return {name.removeprefix(part + "."): weight for name, weight in weights.items() if name.startswith(part + ".")}
-
-
-def _load(network: Any, weights: dict[str, torch.Tensor]) -> None:
-    """Load weights of some of a network's layers; an unknown name is an error."""
-    unknown = network.load_state_dict(weights, strict=False).unexpected_keys
+def _replace_decoder(path: Path, weights: Mapping[str, torch.Tensor]) -> None:
+    """Put trained weights of the decoder into the autoencoder's file; an unknown name is an error."""
+    stored = load_file(path)
+    unknown = set(weights) - set(stored)
     if unknown:
-        raise AkdError(f"The training state has weights that the network lacks ({unknown[0]}): it belongs to another version.")
+        raise AkdError(f"The training state has weights that the network lacks ({min(unknown)}): it belongs to another version.")
+    kept = {name: weights.get(name, value).to(value.dtype).contiguous() for name, value in stored.items()}
+    save_file(kept, path, metadata={"format": "pt"})
 
 
-def model_card(card: DataCard, facts: str, *, decoder: bool) -> str:
-    """The text beside the weights; ``facts`` is what was measured, ``decoder`` whether the decoder is trained."""
+def model_card(card: DataCard, facts: str, film: FilmSettings) -> str:
+    """The text beside the weights; ``facts`` is what was measured."""
     held_out, first_seed = " and ".join(card.held_out_plans), f"{card.first_held_out_seed:,}"
-    samples = "" if decoder else "\nThe decoder of these weights is not trained yet: samples show noise.\n"
+    real = (
+        f"""
+Real motion: captured people (CMU Graphics Lab Motion Capture Database, mocap.cs.cmu.edu, created with funding from NSF
+EIA-0196217) and clips of animated characters under CC0 (Quaternius, Kenney, Mesh2Motion), on their own bodies and on others of
+the same build; {len(card.actions)} actions. Whole subjects and families of characters are held out."""
+        if card.actions
+        else ""
+    )
     return f"""---
 license: apache-2.0
 library_name: diffusers
-pipeline_tag: text-to-video
+pipeline_tag: image-to-video
 ---
 # The small video prior of akd
 
 A CogVideoX pipeline (transformer, 3D causal autoencoder, T5 text encoder, scheduler) of about five million parameters. It
-scores whether a character *moves* like the prompt says, and is made for nothing else.
+scores whether a character *moves* like the prompt says, and is made for nothing else. The first frame can be given.
 
-**Data.** Clips of procedural creatures from akd itself: all body plans except {held_out}, individuals with seeds below
-{first_seed}, all gaits and actions, standing still too; 17 frames of 64 × 64 pixels in the marker look (neutral body, every
-limb in a colour of its own), seen from the front right, 15 % without ground. Time is the body's own: frames per second are
-12 · √(0.9 m / leg length), so that a walking stride is about twelve frames whatever the size. Captions are generated. No
-pictures or videos made by others were used.
+**Data.** Films of procedural creatures from akd itself: all body plans except {held_out}, individuals with seeds below
+{first_seed}, all gaits and actions, standing still too.{real}
+All films have {film.frames} frames of {film.width} × {film.height} pixels in the marker look (neutral body, every limb in a colour
+of its own), seen from {film.azimuth[0]:g} to {film.azimuth[1]:g} degrees right of the front, 15 % without ground. Time is the
+body's own: frames per second are {film.fps:g} · √({film.reference_leg} m / leg length), so that a walking stride is about twelve
+frames whatever the size. Captions are generated. No pictures or videos made by others were used.
 
-**Training.** The encoder is the best linear code of the clips, in closed form. Transformer and text encoder are trained on
-its latents (v-prediction, zero terminal SNR, 12 % empty captions); the decoder, which only samples need, comes last. One CPU.
-
-**What it knows.** How limbs of these body plans swing together in these gaits and actions, seen in this look from this side.
-**What it does not know.** Natural pictures, other views, objects, faces, more than one creature, anything a caption says
-about colour, place or style.
-
-**Use.** `akd` loads it by the name `embedded`. With diffusers alone:
-`CogVideoXPipeline.from_pretrained(folder)("a dog walking", num_frames=17, height=64, width=64, max_sequence_length=24)`.
-{samples}
+**Made for**: score distillation by akd, which films users' characters in the same look. `film.json` holds the film settings,
+`training.json` plans, words and actions.
 {facts}
-Licence: Apache-2.0.
 """

@@ -1,6 +1,5 @@
 """Latents of films on disk: every film encoded once, and its first frame alone, as an image-to-video model is given it."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,11 +11,8 @@ from jaxtyping import Float, UInt8
 from torch import Tensor
 
 from akd.errors import AkdError
-from akd.training.prior.clips import ClipLabel
+from akd.training.prior.cache import Label, read_labels
 from akd.training.prior.files import write_whole
-from akd.training.prior.real_films import RealLabel
-
-Label = ClipLabel | RealLabel
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,9 +65,3 @@ def encode(encoder: Any, video: UInt8[Tensor, "frame height width 3"]) -> tuple[
     pixels = video.permute(3, 0, 1, 2)[None].float() / 127.5 - 1
     means = [encoder.encode(part).chunk(2, dim=1)[0].half() for part in (pixels, pixels[:, :, :1])]
     return means[0], means[1][:, :, 0]
-
-
-def read_labels(path: Path) -> list[Label]:
-    """The labels of a file of films: of real motion, or of our formulas."""
-    entries = json.loads(path.read_text(encoding="utf-8"))
-    return [RealLabel(**entry) if "source" in entry else ClipLabel(**entry) for entry in entries]

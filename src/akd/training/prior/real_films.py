@@ -27,7 +27,19 @@ from akd.training.data_card import GENERIC_NOUNS, DataCard
 from akd.training.prior.clips import EMPTY_SHARE, NO_GROUND_SHARE, ClipLabel, clip_caption, unknown_nouns
 from akd.training.prior.files import write_whole
 from akd.training.prior.real_motion import (
-    MAX_SKATING, NO_SUPPORT, STEPPING, Body, Cast, Performed, RealClip, dressed, leading_side, mirrored, perform, real_clips, window,
+    MAX_SKATING,
+    NO_SUPPORT,
+    STEPPING,
+    Body,
+    Cast,
+    Performed,
+    RealClip,
+    dressed,
+    leading_side,
+    mirrored,
+    perform,
+    real_clips,
+    window,
 )  # fmt: skip
 
 FILMS_EACH = 3

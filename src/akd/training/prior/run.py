@@ -1,27 +1,40 @@
-"""The folder in which the embedded prior is made, from clips to the finished prior; every stage resumes where it stopped.
+"""The folder in which the embedded prior is made, from films to the finished prior; every stage resumes where it stopped.
 
-    clips/  held/      filmed individuals, for training and for validation
-    vae/               the finished encoder (frozen/), training of the decoder
-    latents/           the clips, encoded
+    training.json      plans, words and actions
+    start/             the prior folder that training starts from: the shipped one, or a new one
+    clips/  held/      films of our formulas, for training and for validation
+    real/              films of captured people and artists' clips
+    latents/           the films, encoded
     video/             training of the video model
+    vae/               training of the decoder
     prior/             the result, as diffusers loads it
 """
 
+import json
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from akd.training.data_card import DataCard, run_card
+from akd.errors import AkdError
+from akd.prior.load import EMBEDDED_FOLDER, load_prior
+from akd.training.data_card import CARD_NAME, DataCard, run_card, with_real_motion
 from akd.training.loop import TrainingConfig
-from akd.training.prior.cache import write_clips, write_latents
-from akd.training.prior.export import export_prior, finish_encoder
+from akd.training.prior.cache import write_clips
+from akd.training.prior.clips import CLIP_FILM, caption_tokenizer
+from akd.training.prior.export import export_prior, fresh_prior
+from akd.training.prior.real_films import write_real_films
+from akd.training.prior.real_motion import Body, real_clips
 from akd.training.prior.vae import VaeTraining, train_decoder
 from akd.training.prior.video_model import VideoTraining, train_video
 
-INDIVIDUALS = 380
-"""Training individuals of the shipped prior: twenty of each plan, with about eleven clips each."""
+INDIVIDUALS = 120
+"""Individuals of ours that are filmed, each in about eleven clips of our formulas."""
+ROUNDS = 3
+"""How often every real clip is filmed, each time on another body."""
 VIDEO = TrainingConfig(
-    steps=20_500, learning_rate=2e-3, warmup=100, cooldown=0.07, ema=0.998, weight_decay=0.01, save_every=25
+    steps=4_400, learning_rate=1.5e-3, warmup=200, cooldown=0.15, ema=0.9985, weight_decay=0.01, save_every=50
 )
 DECODER = TrainingConfig(steps=1_600, learning_rate=2e-3, save_every=25)
 
@@ -37,55 +50,80 @@ class PriorRun:
         """Plans and words of the run."""
         return run_card(self.folder)
 
-    @property
-    def clips(self) -> Path:
-        return self.folder / "clips"
+    def __getitem__(self, name: str) -> Path:
+        """A folder of the run."""
+        return self.folder / name
 
     @property
-    def held_out(self) -> Path:
-        return self.folder / "held"
+    def films(self) -> tuple[Path, ...]:
+        """Folders of films to train on."""
+        return tuple(folder for folder in (self["clips"], self["real"]) if folder.is_dir())
 
-    @property
-    def vae(self) -> Path:
-        return self.folder / "vae"
 
-    @property
-    def latents(self) -> Path:
-        return self.folder / "latents"
+def begin_run(run: PriorRun, motions: Path | None, *, current_plans: bool = False, fresh: bool = False) -> DataCard:
+    """Fix words and start of a new run; an old one keeps its own.
 
-    @property
-    def video(self) -> Path:
-        return self.folder / "video"
+    With ``current_plans`` it has the plans and words of this version instead of the shipped prior's, with ``motions`` the actions
+    and nouns of that folder too; ``fresh`` starts from random weights.
+    """
+    known = (run.folder / CARD_NAME).exists()
+    card = run_card(run.folder, current=current_plans)
+    if motions is not None and not known:
+        clips = real_clips(motions)
+        nouns = {Body(file=clip.file).noun for clip in clips if not clip.captured}
+        card = with_real_motion(card, (clip.action for clip in clips), nouns)
+        card.save(run.folder / CARD_NAME)
+    if not fresh and not run["start"].exists():
+        shutil.copytree(EMBEDDED_FOLDER, run["start"])
+    return card
 
 
 def film_run(
     run: PriorRun, count: int = INDIVIDUALS, report: Callable[[int, int], None] = lambda done, count: None,
-    *, current_plans: bool = False,
-) -> None:  # fmt: skip
-    """Film what is missing: one held-out individual of every plan, and so many training individuals.
+    *, motions: Path | None = None, rounds: int = ROUNDS, current_plans: bool = False, fresh: bool = False,
+) -> dict[str, int]:  # fmt: skip
+    """Film what is missing: one held-out individual of every plan, training individuals, and real motion.
 
-    A new run has the plans and words of the shipped prior, or with ``current_plans`` those of today.
+    Returns how many pairs of clip and body are filmed, and how many were left out for which reason.
     """
-    card = run_card(run.folder, current=current_plans)
+    card = begin_run(run, motions, current_plans=current_plans, fresh=fresh)
     every = card.plans + card.held_out_plans
-    write_clips(run.held_out, len(every), first_seed=card.first_held_out_seed, plans=every, report=report)
-    write_clips(run.clips, count, plans=card.plans, report=report)
+    write_clips(run["held"], len(every), first_seed=card.first_held_out_seed, plans=every, report=report)
+    write_clips(run["clips"], count, plans=card.plans, report=report)
+    if motions is None:
+        return {}
+    total = rounds * len(real_clips(motions))
+    return write_real_films(run["real"], motions, CLIP_FILM, rounds, report=lambda done: report(done, total))
+
+
+def start_folder(run: PriorRun) -> Path:
+    """The prior that training starts from; a fresh one is made from the films."""
+    if not run["start"].is_dir():
+        fresh_prior(run["start"], run["clips"], run.card)
+    return run["start"]
 
 
 def train_vae_run(run: PriorRun, training: TrainingConfig = DECODER) -> None:
-    """Finish the encoder if that was not done, and train the decoder."""
-    config = VaeTraining(run.clips, run.held_out, run.vae, decoder=training)
-    train_decoder(config, finish_encoder(run.vae, run.clips))
+    """Train the decoder on from where the start left it."""
+    train_decoder(VaeTraining(run.films, run["held"], run["vae"], decoder=training), start_folder(run) / "vae")
 
 
 def train_video_run(run: PriorRun, training: TrainingConfig = VIDEO) -> None:
-    """Encode the clips that are new, and train the video model."""
-    write_latents(finish_encoder(run.vae, run.clips), run.clips, run.latents)
-    train_video(VideoTraining(run.clips, run.latents, run.video, training, card=run.card))
+    """Encode the films that are new, and train the video model."""
+    if not run.films:
+        raise AkdError(f"There are no films in {run.folder}: make some with `akd prior clips` first.")
+    start = start_folder(run)
+    config = VideoTraining(run.films, run["latents"], run["video"], start, CLIP_FILM.frames, training, card=run.card)
+    train_video(config, tokenizer_config(run.card), load_prior(str(start)).family.vae)
+
+
+def tokenizer_config(card: DataCard) -> dict[str, Any]:
+    """``tokenizer.json`` of the card's words."""
+    return json.loads(caption_tokenizer(card.words).backend_tokenizer.to_str())
 
 
 def export_run(run: PriorRun, folder: Path | None = None, facts: str = "") -> Path:
     """Write the prior as far as it is trained."""
-    folder = folder or run.folder / "prior"
-    export_prior(run.vae, run.video, run.clips, folder, run.card, facts)
+    folder = folder or run["prior"]
+    export_prior(run["start"], run["video"], run["vae"], folder, run.card, tokenizer_config(run.card), CLIP_FILM, facts)
     return folder

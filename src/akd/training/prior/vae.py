@@ -15,15 +15,12 @@ from torch import Tensor, nn
 
 from akd.training.loop import TrainingConfig, TrainingState, train
 from akd.training.prior.cache import ClipCache, Pixels, read_cache, to_network
-from akd.training.prior.network_init import init_encoder
-from akd.training.prior.networks import CELL_FRAMES, LATENT_CHANNELS, Vae, build_vae
+from akd.training.prior.networks import CELL_FRAMES, Vae, build_vae
 
 LIMB_WEIGHT = 3.0
 """Extra weight of fully saturated pixels: in the marker look those are the limbs, which are few and must not be lost."""
 EDGE_WEIGHT = 0.5
 """Weight of errors in the differences between neighbouring pixels, which keep outlines sharp."""
-KL_WEIGHT = 1e-4
-"""Weight of the Kullback–Leibler divergence of the posterior, per latent."""
 RESCAN_STEPS = 200
 """Steps between readings of the cache, so that training can begin while clips are still being filmed."""
 
@@ -32,13 +29,12 @@ RESCAN_STEPS = 200
 class VaeTraining:
     """What the autoencoder is trained on, and how."""
 
-    cache: Path
-    """Folder of filmed clips."""
+    films: tuple[Path, ...]
+    """Folders of films."""
     held_out: Path
     """Folder of clips for validation only."""
     folder: Path
     """Where state and log go: ``encoder/`` and ``decoder/`` below it."""
-    encoder: TrainingConfig = field(default_factory=lambda: TrainingConfig(steps=3000, learning_rate=2e-3))
     decoder: TrainingConfig = field(default_factory=lambda: TrainingConfig(steps=3000, learning_rate=2e-3))
     batch: int = 4
     crop: int = 32
@@ -51,62 +47,11 @@ class VaeTraining:
     """From this step on, whole clips only: the networks' normalisation sees the whole picture, and crops mislead it."""
 
 
-class CellDecoder(nn.Module):
-    """Stand-in decoder: 2 × 8 × 8 pixels from every latent cell and its neighbours."""
+def train_decoder(config: VaeTraining, folder: Path) -> Vae:
+    """Train the decoder of an autoencoder's folder further, or resume."""
+    from diffusers.models.autoencoders.autoencoder_kl_cogvideox import AutoencoderKLCogVideoX
 
-    def __init__(self, width: int = 96) -> None:
-        super().__init__()
-        self.enter = nn.Conv3d(LATENT_CHANNELS, width, 3, padding=1)
-        self.mix = nn.Conv3d(width, width, 3, padding=1)
-        self.paint = nn.Conv3d(width, 3 * CELL_FRAMES * 8 * 8, 1)
-        self.direct = nn.Conv3d(LATENT_CHANNELS, 3 * CELL_FRAMES * 8 * 8, 1)
-
-    def forward(self, latents: Float[Tensor, "clip channel cell row column"]) -> Pixels:
-        """Decode latents to pixels; the first cell in time holds one frame only."""
-        hidden = nn.functional.silu(self.enter(latents))
-        hidden = hidden + nn.functional.silu(self.mix(hidden))
-        pixels = (self.paint(hidden) + self.direct(latents)).unflatten(1, (3, CELL_FRAMES, 8, 8))
-        return pixels.permute(0, 1, 5, 2, 6, 3, 7, 4).flatten(6, 7).flatten(4, 5).flatten(2, 3)[:, :, CELL_FRAMES - 1 :]
-
-
-class EncoderWithCells(nn.Module):
-    """The encoder and its stand-in decoder; attributes are the keys of checkpoints."""
-
-    def __init__(self, vae: Vae) -> None:
-        super().__init__()
-        self.vae = vae
-        self.vae.decoder.requires_grad_(False)
-        self.cells = CellDecoder()
-
-
-def train_encoder(config: VaeTraining) -> Vae:
-    """Train the encoder from its linear initialisation, or resume."""
-    held = read_cache(config.held_out)
-    vae = build_vae(config.encoder.seed)
-    init_encoder(vae, read_cache(config.cache))
-
-    def loss(network: nn.Module, videos: Pixels, randomness: torch.Generator) -> tuple[Tensor, dict[str, float]]:
-        assert isinstance(network, EncoderWithCells)
-        posterior = network.vae.encode(videos).latent_dist
-        noise = torch.randn(posterior.mean.shape, generator=randomness)
-        decoded = network.cells(posterior.mean + posterior.std * noise)
-        kl = posterior.kl().sum() / posterior.mean.numel()
-        return picture_loss(decoded, videos) + KL_WEIGHT * kl, {"kl": float(kl.detach()), "psnr_seen": psnr(decoded, videos)}
-
-    def validate(state: TrainingState) -> dict[str, float]:
-        averaged = EncoderWithCells(build_vae())
-        averaged.load_state_dict(averaged.state_dict() | state.average)
-        return {"psnr": held_out_psnr(lambda video: averaged.cells(averaged.vae.encode(video).latent_dist.mean), held)}
-
-    network = EncoderWithCells(vae)
-    folder = config.folder / "encoder"
-    train(network, _on_clips(config, loss), config.encoder, folder, validate=validate, validate_every=200).use_average()
-    return network.vae
-
-
-def train_decoder(config: VaeTraining, vae: Vae) -> Vae:
-    """Train the decoder of a finished encoder, or resume."""
-    held = read_cache(config.held_out)
+    held, vae = read_cache(config.held_out), AutoencoderKLCogVideoX.from_pretrained(folder).float()
     vae.encoder.requires_grad_(False)
     vae.decoder.requires_grad_(True)
 
@@ -121,19 +66,19 @@ def train_decoder(config: VaeTraining, vae: Vae) -> Vae:
         averaged.load_state_dict(vae.state_dict() | state.average)
         return {"psnr": held_out_psnr(lambda video: averaged.decode(averaged.encode(video).latent_dist.mean).sample, held)}
 
-    folder = config.folder / "decoder"
-    train(vae, _on_clips(config, loss), config.decoder, folder, validate=validate, validate_every=200).use_average()
+    state = config.folder / "decoder"
+    train(vae, _on_clips(config, loss), config.decoder, state, validate=validate, validate_every=200).use_average()
     return vae
 
 
 def _on_clips(config: VaeTraining, loss):  # type: ignore[no-untyped-def]
     """A loss on videos as a loss on steps."""
-    clips = read_cache(config.cache)
+    clips = read_cache(*config.films)
 
     def on_step(network: nn.Module, step: int, randomness: torch.Generator) -> tuple[Tensor, dict[str, float]]:
         nonlocal clips
         if step % RESCAN_STEPS == 0:
-            clips = read_cache(config.cache)
+            clips = read_cache(*config.films)
         whole = step >= config.whole_from or step % config.whole_every == config.whole_every - 1
         return loss(network, whole_clip(clips, randomness) if whole else crops(clips, config, randomness), randomness)
 
