@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from tokenizers import Tokenizer
 
 from akd.creatures import words
@@ -15,10 +16,11 @@ from akd.prior.load import EMBEDDED_FOLDER
 from akd.training import data_card
 from akd.training.data_card import CARD_NAME, SHIPPED_CARD, DataCard, current_card, run_card
 from akd.training.posespace.dataset import write_pose_shards
-from akd.training.prior.clips import ClipLabel, caption_tokenizer, clip_caption, individuals
+from akd.training.prior.clips import CLIP_FILM, ClipLabel, caption_tokenizer, clip_caption, individuals
 from akd.training.prior.export import model_card
+from akd.training.prior.network_init import init_text_encoder
+from akd.training.prior.networks import build_text_encoder
 from akd.training.prior.run import PriorRun
-from akd.training.prior.video_model import TextToVideoModel
 
 
 @pytest.fixture
@@ -42,6 +44,14 @@ def drawn_captions() -> list[str]:
     return [clip_caption(label, rng) for label in labels for _ in range(30)]
 
 
+def build_text_rows() -> torch.Tensor:
+    """Word vectors that a new training begins with."""
+    tokenizer = caption_tokenizer()
+    encoder = build_text_encoder(len(tokenizer))
+    init_text_encoder(encoder, tokenizer)
+    return encoder.shared.weight
+
+
 def test_the_shipped_tokenizer_is_that_of_the_shipped_words() -> None:
     stored = Tokenizer.from_file(str(EMBEDDED_FOLDER / "tokenizer" / "tokenizer.json"))
     built = caption_tokenizer().backend_tokenizer
@@ -60,10 +70,10 @@ def test_the_shipped_plans_exist_and_none_is_held_out() -> None:
 
 def test_additions_change_neither_tokenizer_nor_captions_nor_numbering(additions: None, monkeypatch: pytest.MonkeyPatch) -> None:
     during = caption_tokenizer().backend_tokenizer.to_str(), drawn_captions(), list(individuals(60))
-    rows = TextToVideoModel().text_encoder.shared.weight
+    rows = build_text_rows()
     monkeypatch.undo()
     assert during == (caption_tokenizer().backend_tokenizer.to_str(), drawn_captions(), list(individuals(60)))
-    assert rows.equal(TextToVideoModel().text_encoder.shared.weight)
+    assert rows.equal(build_text_rows())
 
 
 def test_additions_change_no_pose_shard(tmp_path: Path, additions: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,6 +110,6 @@ def test_cards_are_written_and_read_and_broken_ones_refused(tmp_path: Path) -> N
 
 
 def test_the_model_card_names_what_is_held_out() -> None:
-    text = model_card(replace(SHIPPED_CARD, held_out_plans=("cat", "ant"), first_held_out_seed=2_000), "", decoder=True)
+    text = model_card(replace(SHIPPED_CARD, held_out_plans=("cat", "ant"), first_held_out_seed=2_000), "", CLIP_FILM)
     assert "except cat and ant" in text
     assert "2,000" in text

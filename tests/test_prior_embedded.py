@@ -123,14 +123,18 @@ def test_what_is_missing_is_said_in_one_sentence(tmp_path: Path) -> None:
 
 
 def test_sentences_of_one_meaning_start_alike() -> None:
-    from akd.training.prior.video_model import TextToVideoModel
+    from akd.training.prior.clips import caption_tokenizer
+    from akd.training.prior.network_init import init_text_encoder
+    from akd.training.prior.networks import build_text_encoder
 
-    model = TextToVideoModel()
+    tokenizer = caption_tokenizer()
+    encoder = build_text_encoder(len(tokenizer))
+    init_text_encoder(encoder, tokenizer)
     options = {"padding": "max_length", "max_length": 24, "truncation": True, "return_tensors": "pt"}
 
     def read(sentence: str) -> torch.Tensor:
         with torch.no_grad():
-            return model.text_encoder(model.tokenizer([sentence], **options).input_ids)[0]
+            return encoder(tokenizer([sentence], **options).input_ids)[0]
 
     walk, alike, other = map(read, ("a dog walking in a park", "a dog strolling in a park", "a spider walking in a park"))
     assert (walk - alike).norm() < 0.7 * (walk - other).norm()

@@ -22,7 +22,9 @@ REAL_VERBS: dict[str, Verb] = {
     "old_walk": Verb(("walk like an old man", "walk with a bent back", "walk frailly"), (), ("slowly",)),
     "tiptoe": Verb(("tiptoe", "walk on tiptoe", "walk on its toes"), (), ("quietly", "carefully")),
     "jumping_jacks": Verb(("do jumping jacks", "do star jumps", "jump with arms and legs spread"), ("exercise",), ("fast",)),
-    "sit_down": Verb(("sit down", "sit down on a chair", "take a seat", "lower itself onto a seat"), ("seat itself",), ("slowly",)),
+    "sit_down": Verb(
+        ("sit down", "sit down on a chair", "take a seat", "lower itself onto a seat"), ("seat itself",), ("slowly",)
+    ),
     "sit": Verb(("sit", "sit down", "be seated", "sit on the ground"), (), ("calmly",)),
     "stand_up": Verb(("stand up", "stand up from a seat", "rise from a chair", "get up from a chair"), ("rise",), ("slowly",)),
     "get_up": Verb(("get up", "get up from the ground", "get up from the floor", "stand up from lying"), (), ("slowly",)),
@@ -30,7 +32,9 @@ REAL_VERBS: dict[str, Verb] = {
     "sleep": Verb(("sleep", "lie asleep", "lie on the ground asleep"), ("nap", "rest lying down"), ("quietly",)),
     "fall": Verb(("fall over", "fall down", "fall to the ground", "tumble"), ("slip", "collapse", "trip"), ("suddenly",)),
     "die": Verb(("die", "fall down dead", "collapse and die", "drop dead"), ("be killed", "faint"), ("slowly", "suddenly")),
-    "throw": Verb(("throw", "throw a ball", "throw something", "pitch a ball"), ("toss", "hurl", "fling", "cast"), ("far", "hard")),
+    "throw": Verb(
+        ("throw", "throw a ball", "throw something", "pitch a ball"), ("toss", "hurl", "fling", "cast"), ("far", "hard")
+    ),
     "pick_up": Verb(
         ("pick something up", "pick up a box", "bend down to pick something up", "lift something from the ground"),
         ("lift", "grab", "collect"), ("slowly", "carefully"),

@@ -125,8 +125,8 @@ SHOTS = (
 FINISHES = ("smooth motion", "natural movement", "high detail", "realistic motion", "soft light", "plain background")
 DOUBLED = {
     "run", "trot", "hop", "step", "strut", "hit", "jab", "jog", "pad", "spin", "skip", "sit", "squat", "plod",
-    "nod", "snap", "swim", "dig", "clap", "stab", "get", "chop", "drop", "flop", "stop", "bat", "flap", "tug", "nap", "grab", "drum",
-    "trip", "slip", "hug", "flip", "sip", "sob", "mop",
+    "nod", "snap", "swim", "dig", "clap", "stab", "get", "chop", "drop", "flop", "stop", "bat", "flap", "tug", "nap", "grab",
+    "drum", "trip", "slip", "hug", "flip", "sip", "sob", "mop",
 }  # fmt: skip
 """Verbs whose last letter is written twice before -ing."""
 
@@ -233,7 +233,7 @@ def _noun(subject: str, color: str | None = None) -> str:
 def _ing(verb: str) -> str:
     if verb in ("be", "see", "flee"):
         return verb + "ing"
-    if verb.endswith("ie"):
+    if verb in ("die", "lie", "tie"):
         return verb[:-2] + "ying"
     if verb in DOUBLED:
         return verb + verb[-1] + "ing"

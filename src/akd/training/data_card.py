@@ -66,7 +66,8 @@ class DataCard:
     def save(self, path: Path) -> None:
         """Write the card, whole or not at all; nouns are grouped by plan."""
         grouped = {"synonyms": _by_plan(self.synonyms), "nearest": _by_plan(self.nearest)}
-        write_file(path, json.dumps(asdict(self) | grouped, indent=1) + "\n")
+        stored = {name: value for name, value in (asdict(self) | grouped).items() if value or name != "actions"}
+        write_file(path, json.dumps(stored, indent=1) + "\n")
 
     @property
     def nouns(self) -> dict[str, str]:

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 CLIP_FILM = FilmSettings(
     frames=25, reference_leg=0.9, azimuth=(30.0, 100.0), elevation=(12.0, 28.0), distance=(1.0, 1.2)
 )
-"""Two seconds of a person, seen from the front right to the side. Real time at the leg length of a grown human, so that bodies of all sizes take a stride in about as many frames."""
+"""Two seconds of a person, seen from the front right to the side.
+
+Real time at the leg length of a grown human, so that bodies of all sizes take a stride in about as many frames."""
 NO_GROUND_SHARE = 0.15
 """Share of clips without ground."""
 ACTIONS_PER_INDIVIDUAL = 4

@@ -47,4 +47,5 @@ def word_senses(card: DataCard) -> dict[str, str]:
         for word in phrase_words(verb):
             actions.setdefault(word, []).append(action)
     senses = {word: names[0] for word, names in actions.items() if len(names) <= MAX_ACTIONS and len(word) > 2}
-    return senses | {"left": "left", "right": "right"} | {part: plan for noun, plan in card.nouns.items() for part in noun.split()}
+    nouns = {part: plan for noun, plan in card.nouns.items() for part in noun.split()}
+    return senses | {"left": "left", "right": "right"} | nouns

@@ -27,6 +27,7 @@ from akd.rig import Rig
 from akd.rotations import quaternion_multiply, quaternion_to_matrix, rotation_vector_to_quaternion
 from akd.skeleton import Pose, forward_kinematics
 from akd.splats import SkinnedSplats
+from akd.training.data_card import FIRST_HELD_OUT_SEED
 
 PEOPLE_PLANS = ("human", "human", "child", "astronaut", "robot")
 """Bodies of ours that people's motion is put on; grown humans twice as often."""
@@ -137,13 +138,15 @@ class Cast:
     folder: Path
     people: tuple[str, ...]
     four_legged: tuple[str, ...]
+    first_seed: int = 0
+    """Of individuals of ours; those for measuring are held out from training."""
 
     @classmethod
     def read(cls, folder: Path, part: str = "train") -> "Cast":
         """The characters of a part that have the limbs of their build."""
         entries = [e for e in _index(folder, "glb") if e["part"] == part]
-        people = [e["file"] for e in entries if e["kind"] in PEOPLE_KINDS]
-        return cls(folder, tuple(people), tuple(e["file"] for e in entries if e["kind"] in FOUR_LEGGED_KINDS))
+        people, four = ([e["file"] for e in entries if e["kind"] in kinds] for kinds in (PEOPLE_KINDS, FOUR_LEGGED_KINDS))
+        return cls(folder, tuple(people), tuple(four), 0 if part == "train" else FIRST_HELD_OUT_SEED)
 
     def bodies(self, clip: RealClip, rng: np.random.Generator) -> Iterator[Body]:
         """Who may perform a clip, the first choice first: a character's own body or a random one of its build."""
@@ -155,7 +158,7 @@ class Cast:
         plans, files = (PEOPLE_PLANS, self.people) if people else (FOUR_LEGGED_PLANS, self.four_legged)
         for _ in range(4):
             if rng.random() < OWN_PLAN_SHARE:
-                yield Body(plan=str(rng.choice(plans)), seed=int(rng.integers(PLAN_SEEDS)))
+                yield Body(plan=str(rng.choice(plans)), seed=self.first_seed + int(rng.integers(PLAN_SEEDS)))
             else:
                 yield Body(file=str(rng.choice(files)))
         if not clip.captured:
