@@ -22,7 +22,7 @@ class DriftingBlobs(ClipCache):
     """Coloured blobs that drift over grey: clips without a renderer."""
 
     def __init__(self, count: int) -> None:
-        super().__init__(Path(), [ClipLabel("dog", 0, "walk", 0, 0.0, 0.0, 0.0, 0.0, True)] * count, [(Path(), 0)] * count)
+        super().__init__([ClipLabel("dog", 0, "walk", 0, 0.0, 0.0, 0.0, 0.0, True)] * count, [(Path(), 0)] * count)
 
     def video(self, index: int) -> torch.Tensor:
         randomness = torch.Generator().manual_seed(index)
