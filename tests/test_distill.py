@@ -65,8 +65,29 @@ def test_a_fourier_motion_is_an_exact_loop() -> None:
     torch.testing.assert_close(curves(times), curves(times + curves.period), rtol=1e-4, atol=1e-5)
 
 
-def test_splines_are_smooth_and_add_up_to_one() -> None:
-    curves = Spline(2, 2.0, knots_per_second=3.0, randomness=seeded())
+def test_a_spline_with_wrapped_knots_is_an_exact_loop() -> None:
+    curves = Spline(3, 2.0, knots_per_second=4.0, wrapped=True, spread=0.5, randomness=seeded())
+    assert curves.period == 2.0
+    times = torch.linspace(0, 2, 23, dtype=torch.float64)
+    one, next_one = (curves.basis(times + shift) @ curves.coefficients.double() for shift in (0.0, 2.0))
+    torch.testing.assert_close(one, next_one)
+    curves.quicken(2.0)
+    assert curves.period == 1.0
+    torch.testing.assert_close(curves.basis(times / 2) @ curves.coefficients.double(), one)
+
+
+def test_curves_without_a_cycle_say_so() -> None:
+    for curves in (Spline(2, 1.0, knots_per_second=3.0, randomness=seeded()), Frames(3, 6, 4.0, randomness=seeded())):
+        assert curves.period is None
+        with pytest.raises(ValueError, match="no cycle"):
+            curves.quicken(2.0)
+        with pytest.raises(ValueError, match="no cycle"):
+            _ = curves.frequency
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_splines_are_smooth_and_add_up_to_one(wrapped: bool) -> None:
+    curves = Spline(2, 2.0, knots_per_second=3.0, wrapped=wrapped, randomness=seeded())
     basis = curves.basis(torch.linspace(0, 2.0, 50, dtype=torch.float64))
     torch.testing.assert_close(basis.sum(1), torch.ones(50, dtype=torch.float64))
     assert basis.diff(n=2, dim=0).abs().max() < 0.06

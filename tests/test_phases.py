@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from akd.creatures.build import creature
-from akd.distill.phases import PHASE_BINS, choose_phases, phase_shifted, smoothed_minimum
-from akd.distill.trajectory import Fourier, Trajectory, channel_scale
+from akd.distill.phases import PHASE_BINS, choose_phases, smoothed_minimum
+from akd.distill.trajectory import Curves, Fourier, Spline, Trajectory, channel_scale
 from akd.rig import Rig
 from akd.skeleton import forward_kinematics
 
@@ -16,12 +16,18 @@ def dancing(rig: Rig, seed: int) -> tuple[Trajectory, Fourier]:
     return Trajectory(rig.skeleton, curves, 1.0), curves
 
 
-def test_shifted_curves_are_the_same_later() -> None:
-    curves = Fourier(4, 1.3, 0.4, spread=0.5, randomness=torch.Generator().manual_seed(0))
+@pytest.mark.parametrize("kind", ["fourier", "spline"])
+def test_shifted_curves_are_the_same_later(kind: str) -> None:
+    """Exactly for harmonics, and for splines by whole pieces."""
+    randomness = torch.Generator().manual_seed(0)
+    curves: Curves = Fourier(4, 1.3, 0.4, spread=0.5, randomness=randomness)
+    if kind == "spline":
+        curves = Spline(4, 1.0, knots_per_second=10.0, wrapped=True, spread=0.5, randomness=randomness)
     times = torch.linspace(0, 1, 9)
+    assert curves.period is not None
     with torch.no_grad():
         before = curves(times - 0.3 * curves.period)
-        curves.coefficients.copy_(phase_shifted(curves.coefficients, 0.3))
+        curves.coefficients.copy_(curves.delayed(curves.coefficients, 0.3))
         torch.testing.assert_close(curves(times), before, rtol=1e-4, atol=1e-5)
 
 
@@ -41,7 +47,7 @@ def test_legs_out_of_order_find_back(plan: str, phase_offset: float) -> None:
         for leg in rig.legs:
             if leg.order:
                 channels = torch.tensor([6 + 3 * (joint - 1) + axis for joint in leg.joints for axis in range(3)])
-                curves.coefficients[:, channels] = phase_shifted(curves.coefficients[:, channels], leg.order * 3 / PHASE_BINS)
+                curves.coefficients[:, channels] = curves.delayed(curves.coefficients[:, channels], leg.order * 3 / PHASE_BINS)
         spoiled = float((places(trajectory) - wanted).square().mean())
         for _ in range(2):  # one pair after the other, so those that chose first may choose again
             choose_phases(trajectory, lambda each: float((places(each) - wanted).square().mean()))

@@ -18,7 +18,7 @@ from akd.contact.prepare import TargetSettings, prepare
 from akd.contact.traces import trace
 from akd.distill.gait_timing import at_natural_tempo, retimed, stance_of_legs, stance_timing
 from akd.distill.task import Task
-from akd.distill.trajectory import Fourier, Trajectory
+from akd.distill.trajectory import Trajectory
 from akd.motion import Motion
 from akd.rig import Rig
 
@@ -76,10 +76,10 @@ def _free_and_locked(rig: Rig, trajectory: Trajectory, clip: ClipOf, speed: floa
     if not trajectory.leg_gain:
         every = np.tile([len(sole) > 0 for sole in rig.soles], (motion.frame_count, 1))
         return motion, prepare(rig, motion, KINEMATICS, every).motion
-    if not isinstance(curves, Fourier):
+    if curves.period is None:
         return motion, prepare(rig, motion, KINEMATICS).motion
     count, fps = motion.frame_count, motion.fps
-    margin = _margin(curves, motion)
+    margin = _margin(curves.period, motion)
     times = (torch.arange(count + 2 * margin) - margin) / fps
     motion = Motion(trajectory.pose(times), fps)
     target = prepare(rig, motion, KINEMATICS)
@@ -104,13 +104,13 @@ def raise_above_ground(rig: Rig, motion: Motion, *, loops: bool) -> Motion:
     return replace(motion, pose=replace(motion.pose, root_position=position))
 
 
-def _margin(curves: Fourier, motion: Motion) -> int:
+def _margin(period: float, motion: Motion) -> int:
     """Frames to add before and after a clip, so that each of its steps is seen from one stance to the next.
 
     Whole cycles need none: they continue into themselves.
     """
-    cycles = (motion.frame_count - 1) / motion.fps / curves.period
-    return 0 if abs(cycles - round(cycles)) < LOOP_TOLERANCE else math.ceil(motion.fps * curves.period)
+    cycles = (motion.frame_count - 1) / motion.fps / period
+    return 0 if abs(cycles - round(cycles)) < LOOP_TOLERANCE else math.ceil(motion.fps * period)
 
 
 @torch.no_grad()

@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from akd.distill.losses import GroundContacts, foot_motion
-from akd.distill.trajectory import Fourier, Times, Trajectory
+from akd.distill.trajectory import Curves, Times, Trajectory
 from akd.gait.measures import froude
 from akd.gait.timing import (
     LEAP_FROUDE,
@@ -45,7 +45,7 @@ def at_natural_tempo(rig: Rig, trajectory: Trajectory) -> Trajectory:
     does not travel.
     """
     number = froude(float(trajectory.speed), rig.leg_metres)
-    if not isinstance(trajectory.curves, Fourier) or not _standing_legs(rig):
+    if trajectory.curves.period is None or not _standing_legs(rig):
         return trajectory
     if _swing(rig, _one_cycle(rig, trajectory, trajectory.curves)[0]) < MIN_SWING:
         return trajectory.with_speed(0.0)
@@ -62,7 +62,7 @@ def _runs(trajectory: Trajectory, number: float) -> bool:
     return is_run(number, antiphase=trajectory.antiphase, log_odds=float(trajectory.run_log_odds))
 
 
-def stance_timing(rig: Rig, trajectory: Trajectory, curves: Fourier, duty: float, speed: float) -> StanceTiming | None:
+def stance_timing(rig: Rig, trajectory: Trajectory, curves: Curves, duty: float, speed: float) -> StanceTiming | None:
     """The timing that suits a speed [ℓ/s], given the duty factor that feet have by themselves; None if that one suits."""
     number = froude(speed, rig.leg_metres)
     run = _runs(trajectory, number)
@@ -75,7 +75,7 @@ def stance_timing(rig: Rig, trajectory: Trajectory, curves: Fourier, duty: float
     return StanceTiming(target, time_warp(duty, target), _midstance(rig, trajectory, posed, fps), run)
 
 
-def stance_of_legs(rig: Rig, curves: Fourier, times: Times, timing: StanceTiming) -> Bool[np.ndarray, "time leg"]:
+def stance_of_legs(rig: Rig, curves: Curves, times: Times, timing: StanceTiming) -> Bool[np.ndarray, "time leg"]:
     """Which of the rig's legs stand at these times [s]; legs without a sole never do."""
     stance = np.zeros((len(times), len(rig.legs)), bool)
     with_soles = [number for number, sole in enumerate(rig.soles) if len(sole)]
@@ -83,7 +83,7 @@ def stance_of_legs(rig: Rig, curves: Fourier, times: Times, timing: StanceTiming
     return stance
 
 
-def retimed(rig: Rig, trajectory: Trajectory, curves: Fourier, motion: Motion, times: Times, timing: StanceTiming) -> Motion:
+def retimed(rig: Rig, trajectory: Trajectory, curves: Curves, motion: Motion, times: Times, timing: StanceTiming) -> Motion:
     """``motion`` (the trajectory at these times [s]) with each leg's time warped and the body bouncing if it runs."""
     phase = times * curves.frequency
     angles, position = motion.pose.angles.clone(), motion.pose.root_position.clone()
@@ -100,7 +100,7 @@ def retimed(rig: Rig, trajectory: Trajectory, curves: Fourier, motion: Motion, t
     return replace(motion, pose=Pose(position, motion.pose.root_rotation, angles))
 
 
-def _one_cycle(rig: Rig, trajectory: Trajectory, curves: Fourier) -> tuple[Posed, float]:
+def _one_cycle(rig: Rig, trajectory: Trajectory, curves: Curves) -> tuple[Posed, float]:
     """Joints over one cycle, first and last frame the same, and the frames per second."""
     fps = CYCLE_SAMPLES * float(curves.frequency)
     with torch.no_grad():

@@ -193,7 +193,7 @@ class Distillation:
     def _choose_structure(self, randomness: torch.Generator) -> None:
         """Choose the order of the legs of loops, then walk or run, and at the last such iteration whether the body travels."""
         task = self.task
-        if task.recipe.curves != "fourier":
+        if not self.trajectory.mirrored or self.trajectory.curves.period is None:
             return
         error = motion_error(task, guided_denoising_error, 1, randomness)
         for candidate in self.candidates:
@@ -211,7 +211,7 @@ class Distillation:
 
     def _window(self, randomness: torch.Generator) -> float:
         """Start of the film in the clip [s]: zero for loops, random for longer clips, so that windows overlap."""
-        if isinstance(self.trajectory.curves, Fourier):
+        if self.trajectory.curves.period is not None:
             return 0.0
         return max(self.task.span - self.task.film_seconds, 0.0) * float(torch.rand((), generator=randomness))
 
@@ -254,11 +254,14 @@ def initial_trajectory(task: Task, phase_offset: float) -> Trajectory:
     if recipe.curves == "fourier":
         curves = Fourier(channels, task.start_frequency, task.film_seconds / 2, spread=FOURIER_START, randomness=randomness)
     elif recipe.curves == "spline":
-        curves = Spline(channels, task.span, knots_per_second=task.fps / 2, spread=FREE_START, randomness=randomness)
+        curves = Spline(
+            channels, task.span, knots_per_second=task.fps / 2, wrapped=task.loop, spread=FREE_START, randomness=randomness
+        )
     else:
         curves = Frames(channels, round(task.span * task.fps) + 1, task.fps, spread=FREE_START, randomness=randomness)
     anatomy = (hinges_of(task.rig), neutral_pose(task.rig)) if recipe.anatomy else ()
-    return Trajectory(task.rig.skeleton, curves, task.start_speed, phase_offset, *anatomy)
+    mirrored = recipe.curves == "fourier"
+    return Trajectory(task.rig.skeleton, curves, task.start_speed, phase_offset, *anatomy, mirrored=mirrored)
 
 
 def without_steady_path(motion: Motion) -> Motion:

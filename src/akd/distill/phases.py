@@ -38,7 +38,7 @@ def choose_phases(trajectory: Trajectory, error: TrajectoryError) -> None:
         errors = [_error_at_offset(trajectory, lead, error) for lead in LEAD_OFFSETS]
         trajectory.phase_offset.fill_(LEAD_OFFSETS[int(np.argmin(errors))])
     for channels in _hind_legs(trajectory.skeleton):
-        _shift_legs(trajectory, trajectory.curves.coefficients, channels, error)
+        _shift_legs(trajectory, channels, error)
 
 
 def _error_at_offset(trajectory: Trajectory, phase_offset: float, error: TrajectoryError) -> float:
@@ -46,24 +46,15 @@ def _error_at_offset(trajectory: Trajectory, phase_offset: float, error: Traject
     return error(trajectory)
 
 
-def phase_shifted(coefficients: Float[Tensor, "coefficient channel"], shift: float) -> Float[Tensor, "coefficient channel"]:
-    """Fourier coefficients of the same curves, delayed by a share of the cycle."""
-    result = coefficients.clone()
-    for order in range(1, (len(coefficients) + 1) // 2):
-        angle = torch.tensor(2 * torch.pi * order * shift)
-        cosine, sine = coefficients[2 * order - 1], coefficients[2 * order]
-        result[2 * order - 1] = angle.cos() * cosine - angle.sin() * sine
-        result[2 * order] = angle.sin() * cosine + angle.cos() * sine
-    return result
-
-
-def _shift_legs(trajectory: Trajectory, coefficients: Tensor, channels: Tensor, error: TrajectoryError) -> None:
+def _shift_legs(trajectory: Trajectory, channels: Tensor, error: TrajectoryError) -> None:
     """Delay these channels by the shift with the least error."""
-    given, errors = coefficients[:, channels].clone(), []
+    curves, errors = trajectory.curves, list[float]()
+    coefficients = curves.coefficients
+    given = coefficients[:, channels].clone()
     for index in range(PHASE_BINS):
-        coefficients[:, channels] = phase_shifted(given, index / PHASE_BINS)
+        coefficients[:, channels] = curves.delayed(given, index / PHASE_BINS)
         errors.append(error(trajectory))
-    coefficients[:, channels] = phase_shifted(given, smoothed_minimum(torch.tensor(errors)))
+    coefficients[:, channels] = curves.delayed(given, smoothed_minimum(torch.tensor(errors)))
 
 
 def smoothed_minimum(errors: Float[Tensor, " shift"]) -> float:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from akd.distill.estimators import draw_noise
 from akd.distill.recipe import Recipe
-from akd.distill.trajectory import Fourier, Frames, Trajectory
+from akd.distill.trajectory import Trajectory
 from akd.motion import Motion, resample
 from akd.prior.family import Condition
 from akd.prior.prior import VideoPrior
@@ -79,11 +79,11 @@ class Task:
     def clip(self, trajectory: Trajectory) -> Motion:
         """The clip as it was optimised, at the rate of finished clips."""
         curves = trajectory.curves
-        if self.loop and isinstance(curves, Fourier):
+        if self.loop and curves.period is not None:
             seconds = max(round(self.seconds / curves.period), 1) * curves.period
             count = max(round(seconds * CLIP_FPS), 4)
             return trajectory.motion(count + 1, count / seconds)
-        if isinstance(curves, Frames):
+        if curves.has_corners:
             # Linear interpolation between frames would show as corners at a higher rate.
             return resample(trajectory.motion(round(self.seconds * self.fps) + 1, self.fps), CLIP_FPS)
         return trajectory.motion(round(self.seconds * CLIP_FPS) + 1, CLIP_FPS)

@@ -121,9 +121,34 @@ class Curves(nn.Module):
         super().__init__()
         self.coefficients = nn.Parameter(spread * torch.randn(count, channels, generator=randomness))
 
+    has_corners = False
+    """Whether the curves are linear between values, which would show at a higher frame rate."""
+
     def basis(self, times: Times) -> Basis:
         """Weight of each coefficient at each time [s]."""
         raise NotImplementedError
+
+    @property
+    def period(self) -> float | None:
+        """Seconds after which the curves repeat themselves; None if they do not."""
+        return None
+
+    @property
+    def frequency(self) -> Float[Tensor, ""]:
+        """Cycles per second of curves that repeat themselves."""
+        raise ValueError(f"{type(self).__name__} curves have no cycle")
+
+    def mean(self) -> Float[Tensor, "#coefficient channel"]:
+        """Coefficients of the mean of the motion, held still."""
+        return self.coefficients.mean(0, keepdim=True)
+
+    def quicken(self, factor: float) -> None:
+        """Multiply the frequency of curves that repeat themselves."""
+        raise ValueError(f"{type(self).__name__} curves have no cycle")
+
+    def delayed(self, coefficients: Float[Tensor, "coefficient chosen"], share: float) -> Float[Tensor, "coefficient chosen"]:
+        """Coefficients of the same curves, later by a share of the cycle."""
+        raise ValueError(f"{type(self).__name__} curves have no cycle")
 
     def forward(self, times: Times) -> Float[Tensor, "time channel"]:
         return self.basis(times) @ self.coefficients
@@ -154,6 +179,23 @@ class Fourier(Curves):
         """Seconds per cycle."""
         return 1 / self.frequency.item()
 
+    def mean(self) -> Float[Tensor, "coefficient channel"]:
+        """Only the constant term."""
+        return torch.cat((self.coefficients[:1], 0 * self.coefficients[1:]))
+
+    def quicken(self, factor: float) -> None:
+        self.start_frequency *= factor
+
+    def delayed(self, coefficients: Float[Tensor, "coefficient chosen"], share: float) -> Float[Tensor, "coefficient chosen"]:
+        """Every harmonic turned by its own angle."""
+        result = coefficients.clone()
+        for order in range(1, (len(coefficients) + 1) // 2):
+            angle = torch.tensor(2 * torch.pi * order * share)
+            cosine, sine = coefficients[2 * order - 1], coefficients[2 * order]
+            result[2 * order - 1] = angle.cos() * cosine - angle.sin() * sine
+            result[2 * order] = angle.sin() * cosine + angle.cos() * sine
+        return result
+
     def basis(self, times: Times) -> Basis:
         phase = 2 * torch.pi * self.frequency * (times - self.middle)
         orders = range(1, (self.coefficients.shape[0] + 1) // 2)
@@ -162,17 +204,44 @@ class Fourier(Curves):
 
 
 class Spline(Curves):
-    """Uniform cubic B-splines."""
+    """Uniform cubic B-splines over a span of time; with wrapped knots, a loop of that length."""
 
     def __init__(
-        self, channels: int, duration: float, *, knots_per_second: float, spread: float = 0.0, randomness: torch.Generator
-    ) -> None:
-        pieces = max(round(duration * knots_per_second), 1)
-        super().__init__(pieces + 3, channels, spread, randomness)
+        self, channels: int, duration: float, *, knots_per_second: float, wrapped: bool = False, spread: float = 0.0,
+        randomness: torch.Generator,
+    ) -> None:  # fmt: skip
+        pieces = max(round(duration * knots_per_second), 4 if wrapped else 1)
+        super().__init__(pieces if wrapped else pieces + 3, channels, spread, randomness)
         self.pieces_per_second = pieces / duration
+        self.wrapped = wrapped
+
+    @property
+    def period(self) -> float | None:
+        return self.coefficients.shape[0] / self.pieces_per_second if self.wrapped else None
+
+    @property
+    def frequency(self) -> Float[Tensor, ""]:
+        return super().frequency if self.period is None else torch.tensor(1 / self.period)
+
+    def quicken(self, factor: float) -> None:
+        if not self.wrapped:
+            super().quicken(factor)
+        self.pieces_per_second *= factor
+
+    def delayed(self, coefficients: Float[Tensor, "coefficient chosen"], share: float) -> Float[Tensor, "coefficient chosen"]:
+        """Wrapped coefficients are a periodic sequence, which shifts by a share of its length in the frequency domain."""
+        if not self.wrapped:
+            return super().delayed(coefficients, share)
+        waves = torch.fft.rfft(coefficients, dim=0)
+        turn = torch.exp(-2j * torch.pi * share * torch.arange(len(waves)))
+        return torch.fft.irfft(waves * turn[:, None], n=len(coefficients), dim=0)
 
     def basis(self, times: Times) -> Basis:
-        apart = times[:, None] * self.pieces_per_second - torch.arange(-1, self.coefficients.shape[0] - 1)
+        count, at = self.coefficients.shape[0], times[:, None] * self.pieces_per_second
+        if self.wrapped:
+            apart = (at - torch.arange(count) + count / 2) % count - count / 2
+        else:
+            apart = at - torch.arange(-1, count - 1)
         near = apart.abs()
         inner, outer = 2 / 3 - near.square() + near**3 / 2, (2 - near).clamp(min=0) ** 3 / 6
         return torch.where(near < 1, inner, outer).to(times.dtype)
@@ -180,6 +249,8 @@ class Spline(Curves):
 
 class Frames(Curves):
     """One free value per frame, linear in between: what the paper optimises."""
+
+    has_corners = True
 
     def __init__(self, channels: int, frames: int, fps: float, *, spread: float = 0.0, randomness: torch.Generator) -> None:
         super().__init__(frames, channels, spread, randomness)
@@ -206,10 +277,11 @@ class Trajectory(nn.Module):
 
     def __init__(
         self, skeleton: Skeleton, curves: Curves, speed: float, phase_offset: float = 0.5, hinges: Hinges | None = None,
-        neutral: Float[Tensor, "joint 3"] | None = None,
+        neutral: Float[Tensor, "joint 3"] | None = None, *, mirrored: bool = True,
     ) -> None:  # fmt: skip
+        """``mirrored``: the right side of a loop follows the left one; else both sides have curves of their own."""
         super().__init__()
-        self.hinges = hinges
+        self.hinges, self.mirrored = hinges, mirrored
         self.neutral = torch.zeros(skeleton.joint_count, 3) if neutral is None else neutral
         self.skeleton = skeleton
         self.curves = curves
@@ -226,8 +298,8 @@ class Trajectory(nn.Module):
     def pose(self, times: Times) -> Pose:
         """The pose at these times [s]."""
         values = self.scale * self.curves(times)
-        if isinstance(self.curves, Fourier):
-            values = self._mirrored(values, times, self.curves)
+        if self.mirrored and self.curves.period is not None:
+            values = self._mirror_left(values, times)
         values = torch.where(self.is_leg, self.leg_gain, 1.0) * values
         carried = torch.stack((self.speed * times, self.height.expand_as(times), torch.zeros_like(times)), -1)
         angles = values[:, 6:].unflatten(1, (-1, 3))
@@ -236,10 +308,10 @@ class Trajectory(nn.Module):
             angles = self.hinges.limited(angles)
         return Pose(self.rest + carried + values[:, :3], rotation_vector_to_quaternion(values[:, 3:6]), angles)
 
-    def _mirrored(self, values: Float[Tensor, "time channel"], times: Times, curves: Fourier) -> Float[Tensor, "time channel"]:
+    def _mirror_left(self, values: Float[Tensor, "time channel"], times: Times) -> Float[Tensor, "time channel"]:
         """Right-side channels: the mirrored left side ``phase_offset`` cycles earlier, plus a share of their own curves."""
         left, right, sign = self.pairs
-        earlier = self.scale * curves(times - self.phase_offset / curves.frequency)
+        earlier = self.scale * self.curves(times - self.phase_offset / self.curves.frequency)
         values = values.clone()
         values[:, right] = sign * earlier[:, left] + RIGHT_SIDE_SHARE * values[:, right]
         return values
@@ -257,9 +329,7 @@ class Trajectory(nn.Module):
     def with_amplitude(self, share: float) -> "Trajectory":
         """A copy with this share of the amplitude about its mean pose, and of the speed."""
         trajectory = copy.deepcopy(self)
-        own = self.curves.coefficients
-        # The first row of a Fourier series is its mean; other coefficients are values, and their mean is the motion's.
-        mean = torch.cat((own[:1], 0 * own[1:])) if isinstance(self.curves, Fourier) else own.mean(0, keepdim=True)
+        own, mean = self.curves.coefficients, self.curves.mean()
         trajectory.curves.coefficients.copy_(mean + share * (own - mean))
         trajectory.speed *= share
         return trajectory
@@ -275,8 +345,7 @@ class Trajectory(nn.Module):
     def with_tempo(self, factor: float) -> "Trajectory":
         """A copy of a loop with frequency and speed multiplied by ``factor``."""
         trajectory = copy.deepcopy(self)
-        assert isinstance(trajectory.curves, Fourier)
-        trajectory.curves.start_frequency *= factor
+        trajectory.curves.quicken(factor)
         trajectory.speed *= factor
         return trajectory
 

@@ -92,8 +92,8 @@ def _job(
 ) -> Job:  # fmt: skip
     file = rig.origin.file.path if rig.origin is not None else None
     chosen = RECIPES[recipe] if isinstance(recipe, str) else recipe
-    if loop:
-        chosen = replace(chosen, curves="fourier")  # the only curves whose ends always meet
+    if loop and chosen.curves == "frames":
+        chosen = replace(chosen, curves="fourier")  # ends of free frames do not meet
     source = None if file is None else str(file)
     return Job(prompt, source, seconds=seconds, loop=loop, seed=seed, expand=expand, recipe=chosen, track=track)
 

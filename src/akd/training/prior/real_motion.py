@@ -253,7 +253,7 @@ def leading_side(rig: Rig, motion: Motion, kind: str, ratio: float = 1.6) -> str
         return ""
     posed = forward_kinematics(rig.skeleton, motion.pose)
     seen = (posed.position - posed.position[:, :1]) @ posed.rotation[:, 0]
-    left, right = (float(seen[:, limbs[side].tip].diff(dim=0).norm(dim=-1).sum()) for side in "LR")
+    left, right = (float(seen[:, limb.tip].diff(dim=0).norm(dim=-1).sum()) for limb in (limbs["L"], limbs["R"]))
     return "left" if left > ratio * right else "right" if right > ratio * left else ""
 
 
