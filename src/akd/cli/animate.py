@@ -126,6 +126,6 @@ def _recipe(name: str, loop: bool, own: dict[str, Any]) -> "Recipe":
     from akd.distill.recipe import RECIPES
 
     changes: dict[str, Any] = {key: value for key, value in own.items() if value is not None}
-    if loop:
-        changes["curves"] = "fourier"  # the only curves whose ends always meet
+    if loop and RECIPES[name].curves == "frames":
+        changes["curves"] = "fourier"  # ends of free frames do not meet
     return replace(RECIPES[name], **changes)
