@@ -16,9 +16,11 @@ import torch
 
 from akd.character.build import build_rig
 from akd.character.clips import bone_matrices, read_clip
+from akd.character.scene import scene_of
 from akd.errors import AkdError
 from akd.files.labels_json import read_labels
 from akd.files.reading import file_bytes
+from akd.files.scene import Scene
 from akd.files.writing import check_output, write_file
 from akd.motion import Motion, resample
 from akd.rig import FileRig, Rig
@@ -31,6 +33,13 @@ READERS = {
     ".ply": "splat_surface:read_ply",
 }  # fmt: skip
 """Which function of ``akd.files`` reads files with a suffix; imported when it is needed."""
+WRITERS = {
+    ".fbx": "fbx_write:write_fbx", ".usdz": "usd_write:write_usd", ".usdc": "usd_write:write_usd",
+    ".usda": "usd_write:write_usd", ".usd": "usd_write:write_usd",
+}  # fmt: skip
+"""Which function of ``akd.files`` writes a scene as a file with a suffix."""
+ANIMATION_SUFFIXES = (".glb", ".bvh", *WRITERS)
+"""Formats in which a character is written with its clips."""
 MAX_SEED = 2**32 - 1
 OTHER_SPLATS = {".spz", ".sog", ".splat", ".ksplat"}
 """Formats of splats whose reader says how to convert them."""
@@ -49,8 +58,7 @@ def reader_of(path: Path) -> Callable[[Path], FileRig]:
     entry = "splat_surface:read_splat_rig" if suffix in OTHER_SPLATS else READERS.get(suffix)
     if entry is None:
         raise AkdError(f"{path.name}: files ending in {suffix or 'nothing'} cannot be read; use {', '.join(sorted(READERS))}.")
-    module, _, function = entry.partition(":")
-    return getattr(import_module(f"akd.files.{module}"), function)
+    return _function(entry)
 
 
 def fingerprint(path: Path) -> str:
@@ -179,15 +187,18 @@ def save_animation(
     """Write a character with a motion: the user's own file plus one clip, or a complete new file for rigs of ours."""
     check_fps(fps)
     check_output(path, force=force, source=rig.origin.file.path if rig.origin is not None else None)
-    if path.suffix.lower() not in (".glb", ".bvh"):
-        raise AkdError(f"An animation is written as .glb or .bvh, not {path.suffix or 'without an ending'}.")
+    suffix = path.suffix.lower()
+    if suffix not in ANIMATION_SUFFIXES:
+        known = f"{', '.join(ANIMATION_SUFFIXES[:-1])} or {ANIMATION_SUFFIXES[-1]}"
+        raise AkdError(f"An animation is written as {known}, not {path.suffix or 'without an ending'}.")
     motion = resample(motion if travel else in_place(motion), fps)
-    if path.suffix.lower() == ".bvh":
+    if suffix == ".bvh":
         from akd.files.bvh import write_bvh
 
         write_bvh(path, rig.skeleton, motion, scale=100 * rig.leg_metres)
-        return
-    if rig.origin is not None and moves_own_file(rig):
+    elif suffix in WRITERS:
+        writer_of(path)(path, scene_of(rig, {name: motion}))
+    elif rig.origin is not None and moves_own_file(rig):
         from akd.files.gltf.write import add_clip
 
         write_file(path, add_clip(rig.origin.file, name, motion.times, bone_matrices(rig, motion)).data)
@@ -195,3 +206,14 @@ def save_animation(
         from akd.files.gltf.write_rig import write_rig
 
         write_rig(rig, {name: motion}, path)
+
+
+def writer_of(path: Path) -> Callable[[Path, Scene], None]:
+    """The function that writes a scene as a file with the suffix of this one."""
+    return _function(WRITERS[path.suffix.lower()])
+
+
+def _function(entry: str) -> Callable:
+    """A function of ``akd.files``, written as module:name."""
+    module, _, name = entry.partition(":")
+    return getattr(import_module(f"akd.files.{module}"), name)

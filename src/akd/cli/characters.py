@@ -99,21 +99,21 @@ def convert(
     forward: Facing = None,
     height: Height = None,
 ) -> None:
-    """Take a clip through our skeleton and write it again: into the character's own file (.glb), or as .bvh.
+    """Take a clip through our skeleton and write it again: into the character's own file (.glb), or as .fbx, .usdz or .bvh.
 
-    Example: akd convert fox.glb#Walk --out fox-walk.bvh
+    Example: akd convert fox.glb#Walk --out fox-walk.fbx
 
     Args:
         clip: One clip of a rigged file, FILE#CLIP.
-        out: A new .glb (the character's own file with one clip more) or .bvh file.
+        out: A new .glb (the character's own file with one clip more), .fbx, .usdz (.usd, .usda, .usdc) or .bvh file.
         name: What the clip is called in the new file.
         fps: Frames per second of the new clip.
         travel: Keep the movement over the ground; --no-travel plays in place.
         force: Overwrite the output if it exists.
     """
-    from akd.assets import load_clips, motion_files, save_animation
+    from akd.assets import ANIMATION_SUFFIXES, load_clips, motion_files, save_animation
 
-    check_output(out, force=force, source=motion_files(clip)[0], endings=(".glb", ".bvh"))
+    check_output(out, force=force, source=motion_files(clip)[0], endings=ANIMATION_SUFFIXES)
     rig, names = load_clips(clip, forward=forward, height=height)
     if len(names) != 1:
         raise AkdError(f"{clip} has several clips; name one, as in {clip}#{names[0]}.")
