@@ -27,12 +27,15 @@ from akd.rig import FileRig, Rig
 from akd.skeleton import Pose
 
 READERS = {
-    ".glb": "gltf.read:read_gltf", ".gltf": "gltf.read:read_gltf", ".bvh": "bvh:read_bvh", ".fbx": "fbx:read_fbx",
+    ".glb": "gltf.read:read_gltf", ".gltf": "gltf.read:read_gltf", ".vrm": "gltf.read:read_gltf",
+    ".bvh": "bvh:read_bvh", ".fbx": "fbx:read_fbx",
     ".usd": "usd:read_usd", ".usda": "usd:read_usd", ".usdc": "usd:read_usd", ".usdz": "usd:read_usd",
     ".txt": "rignet:read_rignet", ".obj": "meshes:read_mesh", ".stl": "meshes:read_mesh", ".off": "meshes:read_mesh",
     ".ply": "splat_surface:read_ply",
 }  # fmt: skip
 """Which function of ``akd.files`` reads files with a suffix; imported when it is needed."""
+GLTF_SUFFIXES = (".glb", ".gltf", ".vrm")
+"""Of files to which a clip can be added."""
 WRITERS = {
     ".fbx": "fbx_write:write_fbx", ".usdz": "usd_write:write_usd", ".usdc": "usd_write:write_usd",
     ".usda": "usd_write:write_usd", ".usd": "usd_write:write_usd",
@@ -176,7 +179,7 @@ def in_place(motion: Motion) -> Motion:
 
 def moves_own_file(rig: Rig) -> bool:
     """Can a clip be added to the character's own file? It must be glTF, and the bones must be the file's, not ours."""
-    if rig.origin is None or rig.origin.file.path is None or rig.origin.file.path.suffix.lower() not in (".glb", ".gltf"):
+    if rig.origin is None or rig.origin.file.path is None or rig.origin.file.path.suffix.lower() not in GLTF_SUFFIXES:
         return False
     return len(rig.origin.file.document.bone_nodes) == len(rig.origin.file.names)
 

@@ -78,13 +78,13 @@ def _settings(clips: Sequence[SceneClip]) -> Element:
     settings("Version", 1000)
     axes = (("UpAxis", 1), ("UpAxisSign", 1), ("FrontAxis", 2), ("FrontAxisSign", 1), ("CoordAxis", 0), ("CoordAxisSign", 1))
     axes += (("OriginalUpAxis", 1), ("OriginalUpAxisSign", 1))
-    rate = clips[0].fps if clips else 30.0
+    rate, longest = clips[0].fps if clips else 30.0, max((clip.duration for clip in clips), default=1.0)
     known = next((mode for usual, mode in TIME_MODES.items() if abs(usual - rate) < 1e-3), CUSTOM_RATE)
     add_properties(
         settings, *((name, "int", value) for name, value in axes),
         ("UnitScaleFactor", "double", 1.0), ("OriginalUnitScaleFactor", "double", 1.0),
         ("TimeMode", "enum", known), ("CustomFrameRate", "double", rate if known == CUSTOM_RATE else -1.0),
-        ("TimeSpanStart", "KTime", Long(0)), ("TimeSpanStop", "KTime", Long(ticks(max((c.duration for c in clips), default=1.0)))),
+        ("TimeSpanStart", "KTime", Long(0)), ("TimeSpanStop", "KTime", Long(ticks(longest))),
     )  # fmt: skip
     return settings
 

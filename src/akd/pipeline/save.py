@@ -89,7 +89,7 @@ def check_sheet(sheet: Path, *, force: bool) -> None:
 
 
 def write_poses(rig: Rig, motion: Motion, out: Path, sheet: Path, *, name: str) -> list[Path]:
-    """Write poses as a clip (.glb, .bvh, .fbx, …) or as numbers (.npz), and a contact sheet of some of them; returns what was written."""
+    """Write poses as a clip (.glb, .fbx, …) or as numbers (.npz), and a contact sheet of some; returns what was written."""
     motion = Motion(motion.pose.detach(), motion.fps)
     if out.suffix == ".npz":
         write_motion(out, rig.skeleton, motion)
