@@ -45,7 +45,7 @@ def encode_fbx(scene: Scene) -> bytes:
         _append_skin(document, scene, points, geometry, nodes)
         _append_bind_pose(document, scene, nodes, model)
     for clip in scene.clips:
-        append_clip(document, clip, nodes, rest, local_parts(frame @ clip.world, scene.parents, rest))
+        append_clip(document, clip, nodes, rest, scene, frame)
     try:
         return document.to_bytes(scene.clips)
     except ValueError as error:

@@ -21,6 +21,8 @@ class SceneClip:
     """Seconds, from zero on."""
     world: Float[np.ndarray, "frame bone 4 4"]
     """World matrices of the bones."""
+    reduced: bool = False
+    """Write as few keys as the eye allows (see ``keys.py``), on smooth curves."""
 
     @property
     def duration(self) -> float:

@@ -18,7 +18,7 @@ DRACO = "KHR_draco_mesh_compression"
 MESHOPT = ("EXT_meshopt_compression", "KHR_meshopt_compression")
 CODES = {np.dtype(name): code for code, name in COMPONENT_TYPES.items()}
 ELEMENTS = {1: "SCALAR", 2: "VEC2", 3: "VEC3", 4: "VEC4"}
-MAX_STRIDE = 256  # bytes; the standard's limit
+STRIDES = {"ATTRIBUTES": range(4, 257, 4), "TRIANGLES": (2, 4), "INDICES": (2, 4)}  # bytes, by the standard
 MAX_UNPACKED = 2**30  # bytes of all that a file unpacks to
 CURE = "install it with: pip install 'akd[packed]'"
 
@@ -87,7 +87,7 @@ class _Unpacking:
         start, length = packed.whole("byteOffset", 0), packed.whole("byteLength")
         buffer = self.source.buffers[packed.whole("buffer", below=max(len(self.source.buffers), 1))]
         if start + length > len(buffer):
-            raise AkdError(f"{packed.label} ends at byte {start + length} of {len(buffer)}; the file is damaged, please get it again.")
+            raise AkdError(f"{packed.label} ends at byte {start + length} of {len(buffer)}; please get the file again.")
         return buffer[start : start + length]
 
     def replace_primitive(self, primitive: Entry) -> None:
@@ -141,8 +141,8 @@ def _unpack_view(packed: Entry, data: bytes) -> bytes:
     except ImportError:
         raise AkdError(f"{packed.label} is compressed by meshoptimizer, whose reader is the extra 'packed'; {CURE}.") from None
     count, stride, mode = packed.whole("count", below=MAX_NUMBERS + 1), packed.whole("byteStride"), packed.text("mode")
-    allowed = range(4, MAX_STRIDE + 1, 4) if mode == "ATTRIBUTES" else (2, 4)
-    if (mode == "TRIANGLES" and count % 3) or stride not in allowed or mode not in ("ATTRIBUTES", "TRIANGLES", "INDICES") or count * stride > MAX_UNPACKED:
+    strides = STRIDES.get(mode, ())
+    if stride not in strides or (mode == "TRIANGLES" and count % 3) or count * stride > MAX_UNPACKED:
         raise AkdError(f"{packed.label} asks for {count} elements of {stride} bytes as {shortened(mode)}; the file is damaged.")
     try:
         if mode == "ATTRIBUTES":
@@ -164,10 +164,10 @@ def _unfiltered(content: bytes, name: str, count: int, stride: int, label: str) 
 
     filters = {
         "OCTAHEDRAL": (meshoptimizer.decode_filter_oct, (4, 8)), "QUATERNION": (meshoptimizer.decode_filter_quat, (8,)),
-        "EXPONENTIAL": (meshoptimizer.decode_filter_exp, range(4, MAX_STRIDE + 1, 4)),
+        "EXPONENTIAL": (meshoptimizer.decode_filter_exp, STRIDES["ATTRIBUTES"]),
     }  # fmt: skip
     if name == "NONE":
         return content
     if name not in filters or stride not in filters[name][1]:
-        raise AkdError(f"{label} has the filter {shortened(name)} with {stride} bytes; the file is damaged, please export it again.")
+        raise AkdError(f"{label} has the filter {shortened(name)} with {stride} bytes; please export the file again.")
     return np.asarray(filters[name][0](np.frombuffer(content, np.uint8).copy(), count, stride)).tobytes()
