@@ -79,7 +79,8 @@ class Formats:
             row: dict[str, Any] = {"rig": Path(file).stem, "bones": len(scene.bones), "format": suffix[1:]}
             # A GLB of a character that came as another format has the joints of our skeleton, not all bones of the file.
             meant = scene if suffix != ".glb" or moves_own_file(rig) else scene_of(replace(rig, origin=None), {"akd": motion})
-            row |= {"kilobytes": path.stat().st_size // 1024, "validator": validated(path), "read again": read_again(meant, path)}
+            checked = validated(path, self.shared / file)
+            row |= {"kilobytes": path.stat().st_size // 1024, "validator": checked, "read again": read_again(meant, path)}
             row["blender"] = None if self.blender_python is None else in_blender(meant, path, self.blender_python)
             out.append(row)
         return out
@@ -139,6 +140,7 @@ def in_blender(scene: Scene, path: Path, python: Path) -> dict[str, Any]:
         np.savez(
             ours, bones=np.array(names), clip=clip.name, rate=clip.fps, height=height_of(scene), times=clip.times,
             joints=clip.world[..., :3, 3] * scene.metres, some=frames, points=points,
+            ordered=path.suffix != ".glb",  # a GLB is several objects in Blender, in an order of its own
         )  # fmt: skip
         command = [str(python), str(TOOLS / "blender_scene.py"), str(path), str(ours)]
         answer = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -146,8 +148,11 @@ def in_blender(scene: Scene, path: Path, python: Path) -> dict[str, Any]:
     return json.loads(lines[-1]) if lines else {"error": (answer.stderr or answer.stdout).strip().splitlines()[-1:]}
 
 
-def validated(path: Path) -> str | None:
-    """What the format's own checker says: "errors / warnings"; ufbx, which complains by refusing, has read it already."""
+def validated(path: Path, source: Path) -> str | None:
+    """How many complaints the format's own checker has; of the user's own GLB, how many it had not before.
+
+    FBX has no checker: ufbx, which complains by refusing, has read the file already.
+    """
     if path.suffix == ".usdz":
         from pxr import Usd, UsdValidation
 
@@ -155,11 +160,17 @@ def validated(path: Path) -> str | None:
         found = context.Validate(Usd.Stage.Open(str(path)))
         return f"{len(found)}: {found[0].GetMessage()}" if found else "0"
     if path.suffix == ".glb" and shutil.which("node") and (TOOLS / "node_modules").is_dir():
-        command = ["node", str(TOOLS / "validate_gltf.mjs"), str(path.resolve())]
-        answer = subprocess.run(command, capture_output=True, text=True, check=False, cwd=TOOLS)
-        (report,) = json.loads(answer.stdout).values()
-        return f"{report['errors']} / {report['warnings']}"
+        before = _khronos(source) if source.suffix == ".glb" else 0
+        return str(_khronos(path) - before)
     return None
+
+
+def _khronos(path: Path) -> int:
+    """Errors and warnings of the Khronos validator."""
+    command = ["node", str(TOOLS / "validate_gltf.mjs"), str(path.resolve())]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, cwd=TOOLS)
+    (report,) = json.loads(answer.stdout).values()
+    return int(report["errors"]) + int(report["warnings"])
 
 
 def compared(clip: SceneClip) -> np.ndarray:

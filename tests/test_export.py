@@ -5,8 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sample_rigs import box_rig, stride
-from written_scenes import parents_by_name, skinned
 
 from akd.assets import load_rig, read_file, save_clips
 from akd.character.clips import read_clip
@@ -17,6 +15,8 @@ from akd.files.gltf.document import read_document
 from akd.files.keys import ALLOWED, PERSON, fitted, sampled
 from akd.motion import Motion, resample
 from akd.rig import Rig
+from sample_rigs import box_rig, stride
+from written_scenes import parents_by_name, skinned
 
 SUFFIXES = [".glb", ".fbx", ".usdz"]
 MODULES = {".fbx": "ufbx", ".usdz": "pxr"}
@@ -133,7 +133,7 @@ def test_reduced_keys_keep_the_skin_within_half_a_millimetre(man: tuple[Rig, Mot
 def test_what_a_format_cannot_hold_is_refused(man: tuple[Rig, Motion], tmp_path: Path) -> None:
     rig, motion = man
     for suffix, export in ((".usdz", Export(keys="reduced")), (".bvh", Export(root="bone")), (".bvh", Export(names="vrm"))):
-        with pytest.raises(AkdError, match="write a|leave --keys"):
+        with pytest.raises(AkdError, match=r"write a|leave --keys"):
             save_clips(rig, {"walk": motion}, tmp_path / f"a{suffix}", export)
     with pytest.raises(AkdError, match="one clip"):
         save_clips(rig, {"a": motion, "b": motion}, tmp_path / "a.bvh")

@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 
 import akd
-from akd.assets import load_rig
+from akd.assets import load_clips, load_rig, save_clips
 from akd.character.clips import read_clip
 from akd.character.humanoid import humanoid_joints
+from akd.files.gltf.document import read_document
+from akd.files.gltf.read import read_gltf
+from akd.motion import resample
+from akd.skeleton import forward_kinematics
 from packed_gltf import as_vrm
 
 KNIGHT = {
@@ -80,3 +84,31 @@ def test_human_bones_are_found_without_labels(assets: Path, name: str) -> None:
     else:
         assert names["leftUpperLeg"] == "leg_joint_L_1"
     assert len(set(joints.values())) == len(joints)
+
+
+@pytest.mark.parametrize("name", ["kaykit_knight/Knight.glb#Walking_A", "cesium_man/CesiumMan.glb"])
+def test_a_vrma_turns_the_bones_as_the_clip_does(assets: Path, tmp_path: Path, name: str) -> None:
+    """Read as a plain glTF: directions of thighs, shins and arms as in the clip, and arms stretched out at rest."""
+    rig, clips = load_clips(str(assets / name))
+    motion = resample(read_clip(rig, clips[0]).motion, 30)
+    save_clips(rig, {"walk": motion}, tmp_path / "walk.vrma")
+    file = read_gltf(tmp_path / "walk.vrma")
+    content = read_document(tmp_path / "walk.vrma").json
+    table = content["extensions"]["VRMC_vrm_animation"]["humanoid"]["humanBones"]
+    assert {"hips", "head", "leftUpperArm", "rightLowerLeg"} <= set(table)
+    place = {role: file.names.index(content["nodes"][entry["node"]]["name"]) for role, entry in table.items()}
+    rest = file.rest[:, :3, 3]
+    for side, sign in (("left", 1.0), ("right", -1.0)):
+        arm = rest[place[f"{side}LowerArm"]] - rest[place[f"{side}UpperArm"]]
+        leg = rest[place[f"{side}LowerLeg"]] - rest[place[f"{side}UpperLeg"]]
+        assert np.allclose(arm / np.linalg.norm(arm), (sign, 0, 0), atol=1e-5)
+        assert np.allclose(leg / np.linalg.norm(leg), (0, -1, 0), atol=1e-5)
+    assert file.sample is not None
+    found = file.sample("walk", motion.times)[..., :3, 3]
+    posed = forward_kinematics(rig.skeleton, motion.pose).position.numpy()
+    joints = humanoid_joints(rig)
+    for upper, lower in (("leftUpperLeg", "leftLowerLeg"), ("rightUpperArm", "rightLowerArm"), ("leftLowerLeg", "leftFoot")):
+        theirs = found[:, place[lower]] - found[:, place[upper]]
+        ours = (posed[:, joints[lower]] - posed[:, joints[upper]])[:, [2, 1, 0]] * (-1, 1, 1)  # stage → looking along +Z
+        cosines = (theirs * ours).sum(1) / np.linalg.norm(theirs, axis=1) / np.linalg.norm(ours, axis=1)
+        assert cosines.min() > 0.999

@@ -1,8 +1,8 @@
 """What Blender makes of a file (.fbx, .usd*, .glb): FILE OURS.npz [--legacy]. Needs bpy; knows nothing of akd.
 
-OURS holds bones, clip, rate [frames per second], height [m], times [s], joints (frame × bone × 3), some (frames) and points
-(some × point × 3), in metres with Y up. Prints one JSON line: largest distances in heights, the bones Blender lacks, and the
-pictures it could load. ``--legacy`` takes the older of Blender's two FBX importers.
+OURS holds bones, clip, rate [frames per second], height [m], times [s], joints (frame × bone × 3), some (frames), points
+(some × point × 3) and whether they are ordered as in the file, in metres with Y up. Prints one JSON line: largest distances in
+heights, the bones Blender lacks, and the pictures it could load. ``--legacy`` takes the older of Blender's two FBX importers.
 """
 
 import json
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import bpy
 import numpy as np
+from mathutils.kdtree import KDTree
 
 Y_UP_FROM_BLENDER = np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]])
 
@@ -36,6 +37,12 @@ def play(clip: str) -> tuple[float, str]:
     wanted = [action for action in bpy.data.actions if clip in action.name.split("|") or action.name == clip]
     wanted = wanted or list(bpy.data.actions)
     armatures = [thing for thing in bpy.data.objects if thing.type == "ARMATURE"]
+    for thing in [x for x in bpy.data.objects if x.animation_data and x.type != "ARMATURE"]:  # rigid parts of a GLB
+        for track in thing.animation_data.nla_tracks:
+            track.mute = True
+            if track.name == clip:
+                thing.animation_data.action = track.strips[0].action
+                thing.animation_data.action_slot = track.strips[0].action_slot
     for thing in armatures:
         data = thing.animation_data or thing.animation_data_create()
         for track in data.nla_tracks:
@@ -68,6 +75,21 @@ def heads() -> dict[str, np.ndarray]:
     }  # fmt: skip
 
 
+def distance(theirs: np.ndarray, ours: np.ndarray, ordered: bool) -> float:
+    """The largest between points of the same number, or, where the order may differ, from any point to the nearest other."""
+    if ordered:
+        return float(np.linalg.norm(theirs - ours, axis=1).max(initial=0)) if theirs.shape == ours.shape else float("inf")
+
+    def one_way(source: np.ndarray, target: np.ndarray) -> float:
+        tree = KDTree(len(target))
+        for place, point in enumerate(target):
+            tree.insert(point, place)
+        tree.balance()
+        return max(tree.find(point)[2] for point in source)
+
+    return max(one_way(theirs, ours), one_way(ours, theirs))
+
+
 def measure(data: dict, is_usd: bool) -> dict:
     begin, called = play(str(data["clip"]))
     scene, worst, some = bpy.context.scene, {"joints": 0.0, "points": 0.0}, data["some"].tolist()
@@ -83,10 +105,7 @@ def measure(data: dict, is_usd: bool) -> dict:
             if name in there:
                 worst["joints"] = max(worst["joints"], float(np.linalg.norm(there[name] - data["joints"][index, bone])))
         if index in some:
-            theirs, ours = points(), data["points"][some.index(index)]
-            if theirs.shape != ours.shape:
-                return {"error": f"{len(theirs)} points instead of {len(ours)}"}
-            worst["points"] = max(worst["points"], float(np.linalg.norm(theirs - ours, axis=1).max(initial=0)))
+            worst["points"] = max(worst["points"], distance(points(), data["points"][some.index(index)], bool(data["ordered"])))
     pictures = [image for image in bpy.data.images if image.type == "IMAGE"]
     return {
         "clip": called, "fps": rate, "joints": worst["joints"] / height, "points": worst["points"] / height,

@@ -6,6 +6,7 @@ To add a format, write ``akd/files/<format>.py`` with a function from a path to 
 import hashlib
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +15,7 @@ import numpy as np
 
 from akd.character.build import build_rig
 from akd.character.clips import read_clip
-from akd.character.export import Export, exported_scene, prepared
+from akd.character.export import Export, exported_scene, humanoid_bones, prepared, scene_from_stage
 from akd.errors import AkdError
 from akd.files.labels_json import read_labels
 from akd.files.reading import file_bytes
@@ -38,7 +39,7 @@ WRITERS = {
     ".usda": "usd_write:write_usd", ".usd": "usd_write:write_usd",
 }  # fmt: skip
 """Which function of ``akd.files`` writes a scene as a file with a suffix."""
-ANIMATION_SUFFIXES = (".glb", ".bvh", *WRITERS)
+ANIMATION_SUFFIXES = (".glb", ".bvh", *WRITERS, ".vrma")
 """Formats in which a character is written with its clips."""
 MAX_SEED = 2**32 - 1
 OTHER_SPLATS = {".spz", ".sog", ".splat", ".ksplat"}
@@ -197,6 +198,11 @@ def save_clips(
 
         (motion,) = motions.values()
         write_bvh(path, rig.skeleton, motion, scale=100 * rig.leg_metres)
+    elif suffix == ".vrma":
+        from akd.files.gltf.write_vrma import write_vrma
+
+        scene = exported_scene(rig, motions, replace(export, names="own"))
+        write_vrma(path, scene, humanoid_bones(rig, scene), scene_from_stage(rig)[:3, 0])
     elif suffix in WRITERS:
         writer_of(path)(path, exported_scene(rig, motions, export))
     elif rig.origin is not None and moves_own_file(rig):
@@ -215,8 +221,10 @@ def save_clips(
 
 def refuse_wishes(suffix: str, export: Export, count: int) -> None:
     """Refuse what a format cannot hold."""
-    if suffix == ".bvh" and count != 1:
-        raise AkdError(f"A .bvh holds one clip, not {count}: write a .glb, .fbx or .usdz.")
+    if suffix in (".bvh", ".vrma") and count != 1:
+        raise AkdError(f"A {suffix} holds one clip, not {count}: write a .glb, .fbx or .usdz.")
+    if suffix == ".vrma" and export.root == "bone":
+        raise AkdError("In a .vrma the hips carry the movement over the ground: leave --root bone out.")
     if suffix not in (".glb", ".fbx") and export.keys == "reduced":
         raise AkdError(f"Only .glb and .fbx have curves between keys, {suffix} has not: leave --keys out.")
     if suffix == ".bvh" and (export.names != "own" or export.root == "bone"):

@@ -52,7 +52,7 @@ def exported_scene(rig: Rig, motions: Mapping[str, Motion], export: Export) -> S
     """The scene that is written for another program."""
     scene = scene_of(rig, motions)
     if export.names != "own":
-        scene = replace(scene, bones=preset_names(rig, scene.bones, export.names))
+        scene = replace(scene, bones=preset_names(rig, scene, export.names))
     if export.root == "bone":
         scene = with_root_bone(rig, scene, list(motions.values()))
     return replace(scene, clips=tuple(replace(clip, reduced=export.keys == "reduced") for clip in scene.clips))
@@ -134,16 +134,21 @@ def _cubic(values: Float[np.ndarray, "frame k"]) -> Float[np.ndarray, "frame k"]
 # Names
 
 
-def preset_names(rig: Rig, bones: tuple[str, ...], preset: Names) -> tuple[str, ...]:
+def humanoid_bones(rig: Rig, scene: Scene) -> dict[str, int]:
+    """The bone of the scene (without a new root bone) behind each VRM name."""
+    own = rig.origin is not None and scene.bones == rig.origin.file.names
+    return {
+        role: int(rig.origin.bone_of_joint[joint]) if own and rig.origin is not None else joint
+        for role, joint in humanoid_joints(rig).items()
+    }  # fmt: skip
+
+
+def preset_names(rig: Rig, scene: Scene, preset: Names) -> tuple[str, ...]:
     """The names of a scene's bones with those of a humanoid replaced by a program's own."""
-    bone_of = np.arange(rig.skeleton.joint_count) if len(bones) == rig.skeleton.joint_count and rig.origin is None else None
-    if bone_of is None:
-        assert rig.origin is not None
-        bone_of = rig.origin.bone_of_joint
-    given = {int(bone_of[joint]): preset_name(role, preset) for role, joint in humanoid_joints(rig).items()}
-    kept = [name for bone, name in enumerate(bones) if bone not in given]
+    given = {bone: preset_name(role, preset) for role, bone in humanoid_bones(rig, scene).items()}
+    kept = [name for bone, name in enumerate(scene.bones) if bone not in given]
     others = iter(unique_names([*given.values(), *kept])[len(given) :])
-    return tuple(given[bone] if bone in given else next(others) for bone in range(len(bones)))
+    return tuple(given[bone] if bone in given else next(others) for bone in range(len(scene.bones)))
 
 
 MIXAMO = {

@@ -109,7 +109,7 @@ def convert(
         akd convert knight.glb --out knight.fbx --names unreal --root bone
 
     Args:
-        clip: One clip of a rigged file, FILE#CLIP; without a clip's name all clips, for .fbx and .usdz.
+        clip: One clip of a rigged file, FILE#CLIP; without a clip's name all clips, for .fbx and .usdz. Or a run's folder.
         out: A new .glb (the character's own file with one clip more), .fbx, .usdz (.usd, .usda, .usdc) or .bvh file.
         name: What the clip is called in the new file; by default as in its own.
         fps: Frames per second of the new clip.
@@ -125,6 +125,12 @@ def convert(
     check_output(out, force=force, source=motion_files(clip)[0], endings=ANIMATION_SUFFIXES)
     export = Export(root, names, keys, loop_suffix)
     refuse_wishes(out.suffix.lower(), export, 1)
+    if Path(clip).is_dir():
+        from akd.pipeline.export_runs import export_runs
+        from akd.pipeline.runs import runs_in
+
+        console().print(f"Wrote {export_runs(runs_in(Path(clip)), out, export, force=force)}.")
+        return
     rig, found = load_clips(clip, forward=forward, height=height)
     if len(found) != 1 and (out.suffix.lower() not in WRITERS or name is not None):
         raise AkdError(f"{clip} has several clips; name one, as in {clip}#{found[0]}.")

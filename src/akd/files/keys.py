@@ -7,6 +7,7 @@ counts is not the error of one bone but how far the skin ends up from where it s
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -83,7 +84,7 @@ def fitted(times: Float[np.ndarray, " frame"], values: Float[np.ndarray, "frame 
     while error.max() > allowed:
         # One more key in the middle of every stretch between keys that misses. A key where it misses most would come to lie
         # beside the next: the curve is fitted, so its errors are largest near keys as well.
-        pairs = [(begin, end) for begin, end in zip(frames, frames[1:], strict=False) if end > begin + 1]
+        pairs = [(begin, end) for begin, end in pairwise(frames.tolist()) if end > begin + 1]
         missing = [(begin + end) // 2 for begin, end in pairs if error[begin : end + 1].max() > allowed]
         if not missing:
             return Keys(np.arange(last + 1), values, np.gradient(values, times, axis=0) if last else np.zeros_like(values))
