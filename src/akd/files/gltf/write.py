@@ -242,7 +242,7 @@ def bone_channels(
     written = np.empty(world.shape)
     channels: list[Channel] = []
     for bone, (node, default) in enumerate(zip(tree.bones, tree.defaults, strict=True)):
-        above, still = _bone_above(node, tree, place)
+        above, still = bone_above(node, tree, place)
         parent = np.broadcast_to(np.eye(4) if above is None else written[:, above], (len(world), 4, 4)) @ still
         wanted = decompose(_relative(parent, world[:, bone], default), default)
         required = {"rotation"} if above is not None else {"rotation", "translation"}
@@ -264,14 +264,14 @@ def channel_worlds(channels: Sequence[Channel], tree: BoneNodes, frames: int) ->
     said = {(channel.node, channel.path): channel.values for channel in channels}
     world = np.empty((frames, len(tree.bones), 4, 4))
     for bone, (node, default) in enumerate(zip(tree.bones, tree.defaults, strict=True)):
-        above, still = _bone_above(node, tree, place)
+        above, still = bone_above(node, tree, place)
         usual = default._asdict()
         parts = {path: said.get((node, path), np.broadcast_to(usual[path], (frames, len(usual[path])))) for path in Trs._fields}
         world[:, bone] = (np.eye(4) if above is None else world[:, above]) @ still @ Trs(**parts).matrix()
     return world
 
 
-def _bone_above(node: int, tree: BoneNodes, place: dict[int, int]) -> tuple[int | None, Float[np.ndarray, "4 4"]]:
+def bone_above(node: int, tree: BoneNodes, place: dict[int, int]) -> tuple[int | None, Float[np.ndarray, "4 4"]]:
     """The nearest bone above a node, and the way down to the node's parent through nodes that this clip leaves alone."""
     still, above = np.eye(4), tree.parents[node]
     while above >= 0 and above not in place:

@@ -11,7 +11,7 @@ from akd.errors import AkdError
 from akd.files.gltf.document import GltfDocument, GltfSource, accessor
 from akd.files.gltf.json_entry import Entry
 from akd.files.gltf.nodes import IDENTITY, unique_names
-from akd.files.gltf.write import BoneNodes, Channel, GltfPack, append_clip, bone_tree, channel_worlds
+from akd.files.gltf.write import BoneNodes, Channel, GltfPack, append_clip, bone_above, bone_tree, channel_worlds
 from akd.files.gltf.write_rig import append_mesh
 from akd.files.keys import Curve, Keys, allowed_error, fewest_keys, reaches, skin_corners
 from akd.files.scene import Scene, rest_parts
@@ -48,19 +48,25 @@ def reducer(scene: Scene, times: Float[np.ndarray, " frame"], tree: BoneNodes) -
     corners = skin_corners(scene)
     reach = reaches(scene, corners)
     place = {node: bone for bone, node in enumerate(tree.bones)}
-    sizes = np.cbrt(np.abs(np.linalg.det(scene.rest[:, :3, :3])))
-    above = np.where(scene.parents < 0, 1.0, sizes[scene.parents])  # a translation is scaled by the parent
+    scales = np.array([_scale_above(node, tree, place, scene) for node in tree.bones])
 
     def fewer(channels: list[Channel]) -> list[Keys]:
         def positions(values: list[np.ndarray]) -> list[np.ndarray]:
             world = channel_worlds([c._replace(values=v) for c, v in zip(channels, values, strict=True)], tree, len(times))
             return [np.einsum("fij,cj->fci", world[:, bone, :3], each) for bone, each in enumerate(corners)]
 
-        levers = {"rotation": 2 * reach, "translation": above, "scale": reach}
+        levers = {"rotation": 2 * reach, "translation": scales, "scale": reach}
         curves = [Curve(place[c.node], c.values, float(levers[c.path][place[c.node]])) for c in channels]
         return fewest_keys(curves, times, positions, allowed_error(scene))
 
     return fewer
+
+
+def _scale_above(node: int, tree: BoneNodes, place: dict[int, int], scene: Scene) -> float:
+    """By how much the nodes above a bone scale its translation."""
+    bone, still = bone_above(node, tree, place)
+    parent = np.eye(4) if bone is None else scene.rest[bone]
+    return float(np.cbrt(abs(np.linalg.det((parent @ still)[:3, :3]))))
 
 
 def _with_root(pack: GltfPack, tree: BoneNodes, name: str, source: GltfSource) -> tuple[BoneNodes, np.ndarray]:
