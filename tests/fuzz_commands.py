@@ -61,7 +61,7 @@ OPTIONS = {
     "rig": ["--out", "--template", "--skeleton", "--reweight", "--heat", "--sheet", "--forward", "--height", "--force"],
     "inspect": ["--json", "--forward", "--height"],
     "evaluate": ["--json", "--fps", "--forward", "--height"],
-    "convert": ["--out", "--name", "--fps", "--no-travel", "--force", "--forward", "--height"],
+    "convert": ["--out", "--name", "--fps", "--root", "--names", "--keys", "--loop-suffix", "--force", "--forward", "--height"],
     "splat": ["--out", "--mode", "--count", "--seed", "--force"],
     "track": ["--out", "--recipe", "--upright", "--substeps", "--fps", "--no-film", "--force", "--json", "--forward", "--height"],
     "retarget": ["--out", "--travel", "--name", "--fps", "--force", "--json", "--height"],
@@ -71,7 +71,7 @@ LIKELY = {
     "inspect": ["in.glb", "in.obj", "in.bvh"], "convert": ["in.glb"], "splat": ["in.obj"], "track": ["in.glb", "run"],
     "retarget": ["in.glb"],
 }  # fmt: skip
-FLAGS = {"--force", "--list", "--json", "--loop", "--in-place", "--no-expand", "--track", "--reweight", "--no-travel",
+FLAGS = {"--force", "--list", "--json", "--loop", "--in-place", "--no-expand", "--track", "--reweight", "--loop-suffix",
          "--no-film"}  # fmt: skip
 
 

@@ -50,6 +50,7 @@ from akd.motion import Motion
 from akd.rig import FileRig, Rig
 from akd.skeleton import Pose, Skeleton
 from akd.splats import Splats
+from packed_gltf import as_vrm, draco, meshopt
 from tiny_gltf import glb_bytes, skinned_arm
 
 ASSETS = Path(__file__).resolve().parents[2] / "shared" / "assets"
@@ -402,6 +403,16 @@ def SkelRoot "Root" (prepend apiSchemas = ["SkelBindingAPI"])
 """
 
 
+def vrm_files(folder: Path) -> list[bytes]:
+    path = skinned_arm().glb(folder / "base.glb")
+    names = {"hips": "upper", "spine": "lower"}
+    return [as_vrm(path, names, version=version) for version in ("1.0", "0.x")]
+
+
+def packed_files(pack: Callable[[Path], bytes]) -> Callable[[Path], list[bytes]]:
+    return lambda folder: [pack(skinned_arm().glb(folder / "base.glb"))]
+
+
 def usda_files(_: Path) -> list[bytes]:
     return [USDA.encode()]
 
@@ -450,6 +461,9 @@ FUZZED: dict[str, Reader] = {
     "motion": Reader(".npz", motion_files, lambda path: read_motion(path, SKELETON), check_motion),
     "skeleton": Reader(".json", json_files, read_skeleton_json),
     "gltf": Reader(".glb", gltf_files),
+    "vrm": Reader(".vrm", vrm_files),
+    "draco": Reader(".glb", packed_files(draco), module="DracoPy"),
+    "meshopt": Reader(".glb", packed_files(meshopt), module="meshoptimizer"),
     "usda": Reader(".usda", usda_files, in_process("akd.files.usd_child", usd_rig_of), is_native=True, module="pxr"),
     "usdc": Reader(".usdc", usdc_files, in_process("akd.files.usd_child", usd_rig_of), is_native=True, module="pxr"),
     "usdz": Reader(".usdz", usdz_files, in_process("akd.files.usd_child", usd_rig_of), is_native=True, module="pxr"),

@@ -45,7 +45,7 @@ def test_short_examples_run(name: str, tmp_path: Path) -> None:
 def test_a_motion_is_saved_by_suffix_and_nothing_is_overwritten(tmp_path: Path) -> None:
     rig = akd.make_character("a brown dog")
     motion = _still(rig)
-    for suffix in (".glb", ".bvh", ".npz", ".xml"):
+    for suffix in (".glb", ".fbx", ".bvh", ".npz", ".xml"):
         path = akd.save(rig, motion, tmp_path / f"dog{suffix}")
         assert path.stat().st_size > 100
     with pytest.raises(akd.AkdError, match="exists already"):

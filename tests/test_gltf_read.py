@@ -500,8 +500,7 @@ def broken(change: str) -> TinyGltf:
     ("change", "message"),
     [
         ("j['asset']['version'] = '1.0'", "version"),
-        ("j['extensionsRequired'] = ['KHR_draco_mesh_compression']", "KHR_draco_mesh_compression"),
-        ("j['extensionsRequired'] = ['EXT_meshopt_compression']", "EXT_meshopt_compression"),
+        ("j['extensionsRequired'] = ['EXT_mesh_gpu_instancing']", "EXT_mesh_gpu_instancing"),
         ("j['extensionsRequired'] = 3", "not a list"),
         ("j['nodes'][1]['children'] = [0]", "own ancestors"),
         ("j['nodes'][2]['children'] = [1]", "two parents"),

@@ -5,32 +5,42 @@ To add a format, write ``akd/files/<format>.py`` with a function from a path to 
 
 import hashlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import torch
 
 from akd.character.build import build_rig
-from akd.character.clips import bone_matrices, read_clip
+from akd.character.clips import read_clip
+from akd.character.export import Export, exported_scene, humanoid_bones, prepared, scene_from_stage
 from akd.errors import AkdError
 from akd.files.labels_json import read_labels
 from akd.files.reading import file_bytes
+from akd.files.scene import Scene
 from akd.files.writing import check_output, write_file
-from akd.motion import Motion, resample
+from akd.motion import Motion
 from akd.rig import FileRig, Rig
-from akd.skeleton import Pose
 
 READERS = {
-    ".glb": "gltf.read:read_gltf", ".gltf": "gltf.read:read_gltf", ".bvh": "bvh:read_bvh", ".fbx": "fbx:read_fbx",
+    ".glb": "gltf.read:read_gltf", ".gltf": "gltf.read:read_gltf", ".vrm": "gltf.read:read_gltf",
+    ".bvh": "bvh:read_bvh", ".fbx": "fbx:read_fbx",
     ".usd": "usd:read_usd", ".usda": "usd:read_usd", ".usdc": "usd:read_usd", ".usdz": "usd:read_usd",
     ".txt": "rignet:read_rignet", ".obj": "meshes:read_mesh", ".stl": "meshes:read_mesh", ".off": "meshes:read_mesh",
     ".ply": "splat_surface:read_ply",
 }  # fmt: skip
 """Which function of ``akd.files`` reads files with a suffix; imported when it is needed."""
+GLTF_SUFFIXES = (".glb", ".gltf", ".vrm")
+"""Of files to which a clip can be added."""
+WRITERS = {
+    ".fbx": "fbx_write:write_fbx", ".usdz": "usd_write:write_usd", ".usdc": "usd_write:write_usd",
+    ".usda": "usd_write:write_usd", ".usd": "usd_write:write_usd",
+}  # fmt: skip
+"""Which function of ``akd.files`` writes a scene as a file with a suffix."""
+ANIMATION_SUFFIXES = (".glb", ".bvh", *WRITERS, ".vrma")
+"""Formats in which a character is written with its clips."""
 MAX_SEED = 2**32 - 1
 OTHER_SPLATS = {".spz", ".sog", ".splat", ".ksplat"}
 """Formats of splats whose reader says how to convert them."""
@@ -49,8 +59,7 @@ def reader_of(path: Path) -> Callable[[Path], FileRig]:
     entry = "splat_surface:read_splat_rig" if suffix in OTHER_SPLATS else READERS.get(suffix)
     if entry is None:
         raise AkdError(f"{path.name}: files ending in {suffix or 'nothing'} cannot be read; use {', '.join(sorted(READERS))}.")
-    module, _, function = entry.partition(":")
-    return getattr(import_module(f"akd.files.{module}"), function)
+    return _function(entry)
 
 
 def fingerprint(path: Path) -> str:
@@ -158,17 +167,9 @@ def load_motion(
     return LoadedMotion(rig, read_clip(rig, names[0], fps).motion, f"{rig.name}-{short}", from_file=True)
 
 
-def in_place(motion: Motion) -> Motion:
-    """The motion without its travel: steady movement over the ground is taken out, swaying stays."""
-    position = motion.pose.root_position
-    along = torch.linspace(0, 1, motion.frame_count, dtype=position.dtype)[:, None]
-    travel = (position[-1] - position[0]) * torch.tensor((1.0, 0.0, 1.0), dtype=position.dtype)
-    return replace(motion, pose=Pose(position - along * travel, motion.pose.root_rotation, motion.pose.angles))
-
-
 def moves_own_file(rig: Rig) -> bool:
     """Can a clip be added to the character's own file? It must be glTF, and the bones must be the file's, not ours."""
-    if rig.origin is None or rig.origin.file.path is None or rig.origin.file.path.suffix.lower() not in (".glb", ".gltf"):
+    if rig.origin is None or rig.origin.file.path is None or rig.origin.file.path.suffix.lower() not in GLTF_SUFFIXES:
         return False
     return len(rig.origin.file.document.bone_nodes) == len(rig.origin.file.names)
 
@@ -177,21 +178,65 @@ def save_animation(
     rig: Rig, motion: Motion, path: Path, *, name: str = "akd", fps: float = 30.0, travel: bool = True, force: bool = False
 ) -> None:
     """Write a character with a motion: the user's own file plus one clip, or a complete new file for rigs of ours."""
+    save_clips(rig, {name: motion}, path, Export(root="hips" if travel else "in-place"), fps=fps, force=force)
+
+
+def save_clips(
+    rig: Rig, motions: Mapping[str, Motion], path: Path, export: Export | None = None, *, fps: float = 30.0, force: bool = False
+) -> None:
+    """The same for several motions in one file, and with the wishes of other programs."""
     check_fps(fps)
     check_output(path, force=force, source=rig.origin.file.path if rig.origin is not None else None)
-    if path.suffix.lower() not in (".glb", ".bvh"):
-        raise AkdError(f"An animation is written as .glb or .bvh, not {path.suffix or 'without an ending'}.")
-    motion = resample(motion if travel else in_place(motion), fps)
-    if path.suffix.lower() == ".bvh":
+    suffix, export = path.suffix.lower(), export or Export()
+    if suffix not in ANIMATION_SUFFIXES:
+        known = f"{', '.join(ANIMATION_SUFFIXES[:-1])} or {ANIMATION_SUFFIXES[-1]}"
+        raise AkdError(f"An animation is written as {known}, not {path.suffix or 'without an ending'}.")
+    refuse_wishes(suffix, export, len(motions))
+    motions = prepared(motions, export, fps)
+    if suffix == ".bvh":
         from akd.files.bvh import write_bvh
 
+        (motion,) = motions.values()
         write_bvh(path, rig.skeleton, motion, scale=100 * rig.leg_metres)
-        return
-    if rig.origin is not None and moves_own_file(rig):
-        from akd.files.gltf.write import add_clip
+    elif suffix == ".vrma":
+        from akd.files.gltf.write_vrma import write_vrma
 
-        write_file(path, add_clip(rig.origin.file, name, motion.times, bone_matrices(rig, motion)).data)
-    else:
+        scene = exported_scene(rig, motions, replace(export, names="own"))
+        write_vrma(path, scene, humanoid_bones(rig, scene), scene_from_stage(rig)[:3, 0])
+    elif suffix in WRITERS:
+        writer_of(path)(path, exported_scene(rig, motions, export))
+    elif rig.origin is not None and moves_own_file(rig):
+        from akd.files.gltf.write_clips import add_clips
+
+        write_file(path, add_clips(rig.origin.file, exported_scene(rig, motions, export)))
+    elif (export.names, export.keys) == ("own", "all") and export.root != "bone":
         from akd.files.gltf.write_rig import write_rig
 
-        write_rig(rig, {name: motion}, path)
+        write_rig(rig, motions, path)  # with our limb labels
+    else:
+        from akd.files.gltf.write_clips import encode_scene
+
+        write_file(path, encode_scene(exported_scene(rig, motions, export)))
+
+
+def refuse_wishes(suffix: str, export: Export, count: int) -> None:
+    """Refuse what a format cannot hold."""
+    if suffix in (".bvh", ".vrma") and count != 1:
+        raise AkdError(f"A {suffix} holds one clip, not {count}: write a .glb, .fbx or .usdz.")
+    if suffix == ".vrma" and export.root == "bone":
+        raise AkdError("In a .vrma the hips carry the movement over the ground: leave --root bone out.")
+    if suffix not in (".glb", ".fbx") and export.keys == "reduced":
+        raise AkdError(f"Only .glb and .fbx have curves between keys, {suffix} has not: leave --keys out.")
+    if suffix == ".bvh" and (export.names != "own" or export.root == "bone"):
+        raise AkdError("A .bvh has the joints of our own skeleton: write a .glb, .fbx or .usdz for --names and --root bone.")
+
+
+def writer_of(path: Path) -> Callable[[Path, Scene], None]:
+    """The function that writes a scene as a file with the suffix of this one."""
+    return _function(WRITERS[path.suffix.lower()])
+
+
+def _function(entry: str) -> Callable:
+    """A function of ``akd.files``, written as module:name."""
+    module, _, name = entry.partition(":")
+    return getattr(import_module(f"akd.files.{module}"), name)

@@ -26,7 +26,7 @@ from akd.rotations import (
 from akd.skeleton import Pose, Skeleton, bone_turns, joint_rotations, mirror_maps
 
 __all__ = [
-    "Motion", "Pose", "blend", "close_loop", "crop", "from_joint_quaternions", "from_stage_rotations",
+    "Motion", "Pose", "blend", "close_loop", "crop", "from_joint_quaternions", "from_stage_rotations", "in_place",
     "joint_quaternions", "mirror", "poses_at", "repeat", "resample",
 ]  # fmt: skip
 
@@ -108,6 +108,14 @@ def poses_at(motion: Motion, at: Float[Tensor, " sample"]) -> Pose:
     rotation = _curve(align_hemisphere(pose.root_rotation), at)
     rotation = rotation / rotation.norm(dim=-1, keepdim=True)
     return Pose(_curve(pose.root_position, at), rotation, _curve(pose.angles, at))
+
+
+def in_place(motion: Motion) -> Motion:
+    """The motion without its travel: steady movement over the ground is taken out, swaying stays."""
+    position = motion.pose.root_position
+    along = torch.linspace(0, 1, motion.frame_count, dtype=position.dtype)[:, None]
+    travel = (position[-1] - position[0]) * torch.tensor((1.0, 0.0, 1.0), dtype=position.dtype)
+    return replace(motion, pose=Pose(position - along * travel, motion.pose.root_rotation, motion.pose.angles))
 
 
 def thinned(motion: Motion, count: int) -> Motion:

@@ -46,6 +46,8 @@ class FileRig:
     """Metres per unit of length, as far as the format says."""
     forward: Float[np.ndarray, " 3"] | None = None
     """Facing direction that the format prescribes; a hint, artists often disregard it."""
+    humanoid: tuple[tuple[str, str], ...] = ()
+    """What the file itself says its bones are: VRM's name (``leftUpperArm``) and the bone's. Then ``forward`` is no mere hint."""
     path: Path | None = None
     document: Any = None
     """The parsed file, for the format's own exporter."""

@@ -7,6 +7,7 @@ from jaxtyping import Float, Int
 
 from akd.character.control import control_tree, every_bone
 from akd.character.facing import facing_matrix, forward_votes
+from akd.character.humanoid import humanoid_labels
 from akd.character.limbs import find_legs, label_limbs, limb_tip
 from akd.character.symmetry import ClipPaths, RestGeometry, mirror_partners, symmetry_plane
 from akd.errors import AkdError
@@ -41,6 +42,8 @@ def build_rig(
     names = tuple(file.names[b] for b in tree.bones)
     body = RestGeometry(names, tree.parents, file.rest[tree.bones, :3, 3], file.mesh.vertices, weights.argmax(1))
     paths = _clip_paths(file, tree.bones, body)
+    if corrections is None and labels is None:
+        corrections = humanoid_labels(file, body)
     if corrections is not None:
         facing = None if corrections.facing is None else np.array(corrections.facing)
         forward, height = facing if forward is None else forward, corrections.height if height is None else height

@@ -8,6 +8,7 @@ import tyro
 
 from akd.cli.console import PLAIN, Facing, Height, console, is_file
 from akd.errors import AkdError
+from akd.files.writing import safe_name
 
 if TYPE_CHECKING:
     from akd.distill.recipe import Recipe
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def animate(
-    words: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[CHARACTER] PROMPT")] = (),
+    words: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[CHARACTER] PROMPT …")] = (),
     /,
     *,
     prior: str = "embedded",
@@ -33,6 +34,8 @@ def animate(
     guidance: float | None = None,
     learning_rate: float | None = None,
     plausible: float | None = None,
+    export: Literal["glb", "fbx", "usdz", "bvh"] | None = None,
+    one_file: bool = False,
     out: Path | None = None,
     resume: Path | None = None,
     force: bool = False,
@@ -49,6 +52,7 @@ def animate(
     Examples:
         akd animate "a brown dog running"
         akd animate fox.glb "a fox walking" --loop
+        akd animate fox.glb walking jumping --one-file --export fbx
         akd animate --resume runs/fox-walking
 
     Args:
@@ -68,11 +72,14 @@ def animate(
         guidance: Classifier-free guidance instead of the recipe's: how much the sentence counts.
         learning_rate: Learning rate instead of the recipe's.
         plausible: Weight of the pose space, which knows plausible poses; 10000 is noticeable, none by default.
+        export: Also write the character with its clip in this format, as animated.fbx and so on; see akd convert for more.
+        one_file: Make a motion for each of several sentences, and one file with all of them.
         out: The folder to write to; by default named after the sentence, under runs/.
         resume: Go on with this run's folder; all other settings are those it began with.
         force: Overwrite a run that exists.
     """
     from akd.cli.progress import RunProgress
+    from akd.pipeline.export_runs import export_runs
     from akd.pipeline.runs import begin_runs, difference, resume_runs
 
     screen = console()
@@ -87,10 +94,14 @@ def animate(
                 "estimator": estimator, "iterations": iterations, "draws": draws, "guidance": guidance,
                 "learning_rate": learning_rate, "plausible": plausible,
             }  # fmt: skip
-            job = _job(
-                words, prior=prior, seconds=seconds, loop=loop, in_place=in_place, seed=seed, track=track, expand=expand,
-                forward=forward, height=height, recipe=_recipe(recipe, loop, own),
-            )  # fmt: skip
+            options: dict[str, Any] = {
+                "prior": prior, "seconds": seconds, "loop": loop, "in_place": in_place, "seed": seed, "track": track,
+                "expand": expand, "forward": forward, "height": height, "recipe": _recipe(recipe, loop, own),
+            }  # fmt: skip
+            if one_file:
+                _one_file(words, out, export or "glb", options, n=n, force=force)
+                return
+            job = _job(words, **options)
             resume = out or Path("runs") / job.name
             with RunProgress(screen) as progress:
                 runs = begin_runs(resume, job, n, progress, force=force)
@@ -101,9 +112,28 @@ def animate(
     for run in runs:
         screen.print(f"Wrote {run.path}: animated.glb, preview.mp4, report.html, motion.npz", **PLAIN)
         screen.print(run.result()["sentence"], style="bold", **PLAIN)
+        if export is not None and export != "glb":
+            screen.print(f"Wrote {export_runs([run], run.path / f'animated.{export}', force=True)}", **PLAIN)
     apart = difference(resume)
     if apart is not None:
         screen.print(f"The motions' joints are {apart:.2g} ℓ apart on average; see {resume / 'strips.png'}.", **PLAIN)
+
+
+def _one_file(words: tuple[str, ...], out: Path | None, ending: str, options: dict[str, Any], *, n: int, force: bool) -> None:
+    """A run for each sentence, and a file with all of their clips; what an earlier attempt has done is kept."""
+    from akd.cli.progress import RunProgress
+    from akd.pipeline.export_runs import export_runs, runs_for
+
+    if len(words) < 2 or n != 1 or ending == "bvh":
+        raise AkdError('--one-file takes a file and sentences, and no .bvh: akd animate fox.glb "walking" "jumping" --one-file.')
+    jobs = [_job((words[0], sentence), **options) for sentence in words[1:]]
+    folder = out or Path("runs") / safe_name(Path(words[0]).stem)
+    screen = console()
+    with RunProgress(screen) as progress:
+        runs = runs_for(folder, jobs, progress, force=force)
+    for run in runs:
+        screen.print(f"{run.path}: {run.result()['sentence']}", style="bold", **PLAIN)
+    screen.print(f"Wrote {export_runs(runs, folder / f'animated.{ending}', force=True)}: {len(runs)} clips.", **PLAIN)
 
 
 def _job(words: tuple[str, ...], **options: Any) -> "Job":

@@ -92,36 +92,53 @@ def convert(
     /,
     *,
     out: Path,
-    name: str = "akd",
+    name: str | None = None,
     fps: float = 30.0,
-    travel: bool = True,
+    root: Literal["hips", "in-place", "bone"] = "hips",
+    names: Literal["own", "mixamo", "vrm", "unreal"] = "own",
+    keys: Literal["all", "reduced"] = "all",
+    loop_suffix: bool = False,
     force: bool = False,
     forward: Facing = None,
     height: Height = None,
 ) -> None:
-    """Take a clip through our skeleton and write it again: into the character's own file (.glb), or as .bvh.
+    """Take a clip through our skeleton and write it again: into the character's own file (.glb), or as .fbx, .usdz or .bvh.
 
-    Example: akd convert fox.glb#Walk --out fox-walk.bvh
+    Examples:
+        akd convert fox.glb#Walk --out fox-walk.fbx
+        akd convert knight.glb --out knight.fbx --names unreal --root bone
 
     Args:
-        clip: One clip of a rigged file, FILE#CLIP.
-        out: A new .glb (the character's own file with one clip more) or .bvh file.
-        name: What the clip is called in the new file.
+        clip: One clip of a rigged file, FILE#CLIP; without a clip's name all clips, for .fbx and .usdz. Or a run's folder.
+        out: A new .glb (the character's own file with one clip more), .fbx, .usdz (.usd, .usda, .usdc) or .bvh file.
+        name: What the clip is called in the new file; by default as in its own.
         fps: Frames per second of the new clip.
-        travel: Keep the movement over the ground; --no-travel plays in place.
+        root: What carries the movement over the ground: hips, a bone at the ground (Unreal, Unity), or in-place for nothing.
+        names: Call the bones of a humanoid as Mixamo, VRM (and Unity) or Unreal do.
+        keys: reduced writes as few keys as keep the skin within half a millimetre on a person, on smooth curves (.glb, .fbx).
+        loop_suffix: Let the clip's name end in -loop, which Godot plays as a loop.
         force: Overwrite the output if it exists.
     """
-    from akd.assets import load_clips, motion_files, save_animation
+    from akd.assets import ANIMATION_SUFFIXES, WRITERS, load_clips, motion_files, refuse_wishes, save_clips
+    from akd.character.export import Export
 
-    check_output(out, force=force, source=motion_files(clip)[0], endings=(".glb", ".bvh"))
-    rig, names = load_clips(clip, forward=forward, height=height)
-    if len(names) != 1:
-        raise AkdError(f"{clip} has several clips; name one, as in {clip}#{names[0]}.")
-    read = _read_clip(rig, names[0], fps)
-    save_animation(rig, read.motion, out, name=name, fps=fps, travel=travel, force=force)
-    console().print(
-        f"Wrote {out}: {names[0]} as {name!r}, {read.motion.duration:.2f} s, residual {read.residual:.2%} of a leg length."
-    )
+    check_output(out, force=force, source=motion_files(clip)[0], endings=ANIMATION_SUFFIXES)
+    export = Export(root, names, keys, loop_suffix)
+    refuse_wishes(out.suffix.lower(), export, 1)
+    if Path(clip).is_dir():
+        from akd.pipeline.export_runs import export_runs
+        from akd.pipeline.runs import runs_in
+
+        console().print(f"Wrote {export_runs(runs_in(Path(clip)), out, export, force=force)}.")
+        return
+    rig, found = load_clips(clip, forward=forward, height=height)
+    if len(found) != 1 and (out.suffix.lower() not in WRITERS or name is not None):
+        raise AkdError(f"{clip} has several clips; name one, as in {clip}#{found[0]}.")
+    read = {name or each.split("|")[-1]: _read_clip(rig, each, fps) for each in found}
+    save_clips(rig, {called: each.motion for called, each in read.items()}, out, export, fps=fps, force=force)
+    seconds, residual = sum(each.motion.duration for each in read.values()), max(each.residual for each in read.values())
+    clips = repr(next(iter(read))) if len(read) == 1 else f"{len(read)} clips"
+    console().print(f"Wrote {out}: {clips}, {seconds:.2f} s, residual {residual:.2%} of a leg length.")
 
 
 def creature(

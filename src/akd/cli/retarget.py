@@ -39,7 +39,7 @@ def retarget(
     carried over in units of limb length; feet that stand in the clip stand on the character, hands that touch the body
     touch it at the same place. Limbs that one of the two lacks are left out, and said.
 
-    Writes the character's own file with one more clip (.glb), or a .bvh, and prints how well the motion arrived.
+    Writes the character's own file with one more clip (.glb), or an .fbx, .usdz or .bvh, and prints how well the motion arrived.
 
     Examples:
         akd retarget walk.bvh knight.glb --out knight-walk.glb
@@ -50,7 +50,7 @@ def retarget(
     Args:
         clip: FILE or FILE#CLIP (glTF, FBX, USD, BVH), CAPTURES.npz#NUMBER, or a run's folder with motion.npz and rig.glb.
         character: The rigged character that is to move.
-        out: The .glb or .bvh to write; by default CHARACTER-CLIP.glb in the current folder.
+        out: The .glb, .fbx, .usdz or .bvh to write; by default CHARACTER-CLIP.glb in the current folder.
         travel: auto gives a clip that walks in place the way its standing feet imply; keep leaves the path as it is in the
             file; none takes steady travel out, for games that move the character themselves.
         name: What the new clip is called in the file; by default as in its own file.
@@ -59,7 +59,7 @@ def retarget(
     """
     from dataclasses import asdict
 
-    from akd.assets import check_fps, load_rig, motion_files, save_animation
+    from akd.assets import ANIMATION_SUFFIXES, check_fps, load_rig, motion_files, save_animation
     from akd.retarget.measures import measure_retarget
     from akd.retarget.retarget import retarget as carry_over
     from akd.retarget.source import load_clip
@@ -67,7 +67,7 @@ def retarget(
     check_fps(fps)
     source = load_clip(clip, fps=fps, forward=clip_forward)
     path = out or Path(f"{safe_name(f'{character.stem}-{source.name}')}.glb")
-    check_output(path, force=force, source=character, endings=(".glb", ".bvh"))
+    check_output(path, force=force, source=character, endings=ANIMATION_SUFFIXES)
     refuse_inputs([path], motion_files(clip))
     rig = load_rig(character, forward=forward, height=height)
     result = carry_over(source.motion, source.rig, rig, travel=travel)

@@ -184,7 +184,7 @@ def rig_of(path: Path, story: Story, arrays: dict[str, np.ndarray]) -> FileRig:
     mesh, weights = _bound_meshes(path, story, arrays, skeletons, T_up_world, notes)
     if not skeletons and not mesh.vertex_count:
         raise AkdError(f"{path.name} holds neither a mesh nor a skeleton{_because(notes)}.")
-    names = [joint.rsplit("/", 1)[-1] for skeleton in skeletons for joint in skeleton.joints]
+    names = [name for entry in story["skeletons"] for name in entry["names"]]
     parents = [np.where(s.parents >= 0, s.parents + s.first, -1) for s in skeletons]
     rest = np.concatenate([np.zeros((0, 4, 4)), *(s.bind_to_world(T_up_world) @ s.bind for s in skeletons)])
     check_coordinates(rest, path.name)

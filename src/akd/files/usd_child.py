@@ -172,7 +172,10 @@ def save_skeleton(query: UsdSkel.SkeletonQuery, index: int, arrays: Arrays) -> d
     arrays[f"skeleton{index}_rest"], arrays[f"skeleton{index}_bind"] = rest, bind
     arrays[f"skeleton{index}_parents"] = np.array(query.GetTopology().GetParentIndices(), int)
     arrays[f"skeleton{index}_place"] = to_world(query.GetPrim(), START)
-    return {"path": str(query.GetPrim().GetPath()), "joints": [str(joint) for joint in query.GetJointOrder()]}
+    joints = [str(joint) for joint in query.GetJointOrder()]
+    named = UsdSkel.Skeleton(query.GetPrim()).GetJointNamesAttr().Get(START) or ()
+    names = [str(name) for name in named] if len(named) == len(joints) else [joint.rsplit("/", 1)[-1] for joint in joints]
+    return {"path": str(query.GetPrim().GetPath()), "joints": joints, "names": names}
 
 
 def save_clips(
@@ -190,7 +193,7 @@ def save_clips(
             notes.append(f"The animation {prim.GetName()} has values that do not fit its joints, so it was left out.")
             continue
         arrays |= {f"clip{len(out)}_{name}": array for name, array in saved.items()}
-        out.append({"name": prim.GetName(), "joints": [str(joint) for joint in query.GetJointOrder()]})
+        out.append({"name": prim.GetDisplayName() or prim.GetName(), "joints": [str(joint) for joint in query.GetJointOrder()]})
     return out
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from akd.assets import check_seed, save_animation
+from akd.assets import ANIMATION_SUFFIXES, check_seed, save_animation
 from akd.creatures.build import creature
 from akd.creatures.captions import action_from_prompt
 from akd.creatures.gaits import actions_for, gait_motion, gaits_for
@@ -61,12 +61,12 @@ def write_creature(
     shown: Shown, out: Path, *, sheet: Path | None = None, preview: Path | None = None, force: bool = False,
     watch: Callable[[Iterable, int], Iterable] = lambda frames, count: frames,
 ) -> list[Path]:  # fmt: skip
-    """Write the animated GLB, and a sheet of frames and a video if prompt; returns what was written.
+    """Write the animated character, and a sheet of frames and a video if prompt; returns what was written.
 
     ``watch`` is handed the frames of the video and their number, to show how far it is.
     """
     pictures = [path for path in (sheet, preview) if path is not None]
-    for path, endings in ((out, (".glb", ".bvh")), (sheet, PICTURE_ENDINGS), (preview, VIDEO_ENDINGS)):
+    for path, endings in ((out, ANIMATION_SUFFIXES), (sheet, PICTURE_ENDINGS), (preview, VIDEO_ENDINGS)):
         if path is not None:
             check_output(path, force=force, endings=endings)
     save_animation(shown.rig, shown.motion, out, name=shown.gait, force=force)

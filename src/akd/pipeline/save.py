@@ -4,7 +4,7 @@ from pathlib import Path
 
 import torch
 
-from akd.assets import check_output, save_animation
+from akd.assets import ANIMATION_SUFFIXES, check_output, save_animation
 from akd.character.clips import read_clip
 from akd.errors import AkdError
 from akd.files.motion_npz import read_motion, write_motion
@@ -16,7 +16,7 @@ from akd.render.sheets import pose_sheet
 from akd.rig import Rig
 from akd.skeleton import Pose
 
-POSE_SUFFIXES = (".glb", ".bvh", ".npz")
+POSE_SUFFIXES = (*ANIMATION_SUFFIXES, ".npz")
 """Formats that poses are written in."""
 SHEET_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
 """Formats that contact sheets are written in."""
@@ -31,14 +31,16 @@ def save(
 ) -> Path:
     """Write a motion of a character. The suffix says how:
 
-    .glb (the user's own file plus one clip called ``name``, or a new file), .bvh, .npz (read by ``akd track``, ``akd pose``),
-    .mp4 or .gif (a preview), .xml (the character as a MuJoCo model with the motion as keyframes). ``travel=False`` writes .glb
-    and .bvh without the movement over the ground. A file that exists is only replaced with ``force``.
+    .glb (the user's own file plus one clip called ``name``, or a new file), .fbx and .usdz (.usd, .usda, .usdc): the character
+    as its file has it, with this clip alone; .bvh, .npz (read by ``akd track``, ``akd pose``),
+    .mp4 or .gif (a preview), .xml (the character as a MuJoCo model with the motion as keyframes). ``travel=False`` writes all
+    but .npz, pictures and .xml without the movement over the ground. A file that exists is only replaced with ``force``.
     """
     path = Path(path)
     writer = {".npz": _npz, ".mp4": _video, ".gif": _video, ".xml": _mjcf}.get(path.suffix.lower())
-    if writer is None and path.suffix.lower() not in (".glb", ".bvh"):
-        raise AkdError(f"A motion is written as .glb, .bvh, .npz, .mp4, .gif or .xml, not {path.suffix or 'without an ending'}.")
+    if writer is None and path.suffix.lower() not in ANIMATION_SUFFIXES:
+        known = ", ".join((*ANIMATION_SUFFIXES, ".npz", ".mp4", ".gif"))
+        raise AkdError(f"A motion is written as {known} or .xml, not {path.suffix or 'without an ending'}.")
     check_output(path, force=force, source=rig.origin.file.path if rig.origin is not None else None)
     if writer is None:
         save_animation(rig, motion, path, name=name, fps=fps, travel=travel, force=force)
@@ -73,7 +75,8 @@ def read_poses(rig: Rig, poses: Path | None, clip: str | None) -> Motion:
 def check_pose_outputs(out: Path, sheet: Path, *, force: bool, source: Path | None = None) -> None:
     """Refuse, before the work, names whose format is unknown, and files that exist unless ``force``; never write ``source``."""
     if out.suffix not in POSE_SUFFIXES:
-        raise AkdError(f"Poses are written as .glb, .bvh or .npz, not {out.suffix or 'without an ending'!r}.")
+        known = f"{', '.join(POSE_SUFFIXES[:-1])} or {POSE_SUFFIXES[-1]}"
+        raise AkdError(f"Poses are written as {known}, not {out.suffix or 'without an ending'!r}.")
     check_output(out, force=force, source=source)
     check_sheet(sheet, force=force)
 
@@ -86,7 +89,7 @@ def check_sheet(sheet: Path, *, force: bool) -> None:
 
 
 def write_poses(rig: Rig, motion: Motion, out: Path, sheet: Path, *, name: str) -> list[Path]:
-    """Write poses as a clip (.glb, .bvh) or as numbers (.npz), and a contact sheet of some of them; returns what was written."""
+    """Write poses as a clip (.glb, .fbx, …) or as numbers (.npz), and a contact sheet of some; returns what was written."""
     motion = Motion(motion.pose.detach(), motion.fps)
     if out.suffix == ".npz":
         write_motion(out, rig.skeleton, motion)

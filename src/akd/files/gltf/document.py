@@ -111,6 +111,7 @@ def _data_uri_bytes(uri: str, name: str) -> bytes:
 MAX_NUMBERS = 2**25  # in one accessor: 11 million points
 # Extensions that may be required because what they change is understood here or does not concern shape and motion.
 HARMLESS_EXTENSIONS = re.compile(
+    r"KHR_draco_mesh_compression|(EXT|KHR)_meshopt_compression|"
     r"KHR_mesh_quantization|KHR_texture_\w+|EXT_texture_\w+|MSFT_texture_\w+|KHR_materials_\w+|KHR_lights_\w+|KHR_xmp\w*|VRMC?_?\w*"
 )
 COMPONENT_TYPES = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}

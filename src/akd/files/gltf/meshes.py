@@ -21,7 +21,6 @@ from akd.mesh import Mesh
 
 MAX_VERTICES = 2**23
 TRIANGLES, STRIP, FAN = 4, 5, 6
-DRACO = "KHR_draco_mesh_compression"
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +68,6 @@ def element_count(document: GltfDocument, mesh: Entry) -> int:
 def _primitive(document: GltfDocument, entry: Entry, mode: int, morph: list[float], surfaces: list[Surface]) -> Primitive:
     """Triangles with all that hangs on their vertices."""
     attributes = entry.child("attributes")
-    _refuse_compression(document, entry, attributes)
     vertices = _attribute(document, attributes, "POSITION", (3,)) + _morphed(document, entry, morph)
     faces = _faces(document, entry, mode, len(vertices))
     used, inverse = np.unique(faces, return_inverse=True)  # primitives often share one long list of vertices
@@ -82,14 +80,6 @@ def _primitive(document: GltfDocument, entry: Entry, mode: int, morph: list[floa
     joints, weights = _influences(document, attributes, len(vertices))
     colors = surface.vertex_colors(tint, uv)
     return Primitive(vertices[used], inverse.reshape(faces.shape), colors, uv, material, joints[used], weights[used])
-
-
-def _refuse_compression(document: GltfDocument, entry: Entry, attributes: Entry) -> None:
-    """Draco data may come with ordinary data beside it; without them there is nothing to read."""
-    if DRACO in entry.child("extensions"):
-        position = document.root.item("accessors", attributes.whole("POSITION"))
-        if "bufferView" not in position:
-            raise AkdError(f"{entry.label} is compressed with {DRACO}, which akd cannot read; please export it uncompressed.")
 
 
 def _attribute(document: GltfDocument, attributes: Entry, name: str, shape: tuple[int, ...]) -> Float[np.ndarray, "vertex ..."]:

@@ -1,4 +1,4 @@
-"""Read a glTF or GLB file: bones, their rest pose, the mesh bound to them, and clips."""
+"""Read a glTF, GLB or VRM file: bones, their rest pose, the mesh bound to them, and clips."""
 
 from collections import Counter
 from pathlib import Path
@@ -12,7 +12,9 @@ from akd.files.gltf.document import GltfDocument, GltfSource, read_document
 from akd.files.gltf.materials import read_surfaces
 from akd.files.gltf.meshes import bound_mesh, mesh_instances
 from akd.files.gltf.nodes import choose_bones, read_nodes
+from akd.files.gltf.packed import unpacked
 from akd.files.gltf.skins import read_skins, rest_pose
+from akd.files.gltf.vrm import read_humanoid
 from akd.rig import FileRig
 
 FORWARD = (0.0, 0.0, 1.0)  # the standard's facing direction
@@ -20,7 +22,7 @@ SCALED = 0.01  # bones longer or shorter than this part of a unit carry a scale 
 
 
 def read_gltf(path: str | Path) -> FileRig:
-    """A .glb or .gltf file as a rig in its own axes.
+    """A .glb, .gltf or .vrm file as a rig in its own axes.
 
     Rest is the pose the mesh was bound in, not the default pose of the nodes, which is often a frame of some clip.
     """
@@ -30,8 +32,9 @@ def read_gltf(path: str | Path) -> FileRig:
         return _file_rig(document, notes)
 
 
-def _file_rig(document: GltfDocument, notes: list[str]) -> FileRig:
+def _file_rig(source: GltfDocument, notes: list[str]) -> FileRig:
     """The parts of a file in the order in which they depend on each other."""
+    document = unpacked(source)
     tree = read_nodes(document)
     clips, tracks = read_clips(document, tree, notes)
     surfaces = read_surfaces(document, notes)
@@ -45,6 +48,7 @@ def _file_rig(document: GltfDocument, notes: list[str]) -> FileRig:
     counts: Counter[str] = Counter()
     mesh, weights = bound_mesh(tree, bones, rest, skins, surfaces, instances, counts)
     notes += repair_notes(counts) + _scale_notes(rest)
+    human = read_humanoid(document)
     sampler = ClipSampler(document, tree, bones.nodes, tracks)
     return FileRig(
         names=tuple(tree.names[node] for node in bones.nodes),
@@ -55,9 +59,10 @@ def _file_rig(document: GltfDocument, notes: list[str]) -> FileRig:
         clips=clips,
         sample=sampler if clips else None,
         metres=1.0,
-        forward=np.array(FORWARD),
+        forward=np.array(FORWARD) if human is None else np.array(human.forward),
         path=document.path,
-        document=GltfSource(document, bones.nodes, tuple(map(int, tree.parents)), tree.local, tree.world),
+        humanoid=() if human is None else tuple((role, tree.names[node]) for role, node in human.nodes if node in bones.of_node),
+        document=GltfSource(source, bones.nodes, tuple(map(int, tree.parents)), tree.local, tree.world),
         notes=tuple(dict.fromkeys(notes)),
     )
 

@@ -7,7 +7,7 @@ import base64
 import copy
 import json
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ from akd.errors import AkdError
 from akd.files.gltf.document import COMPONENT_TYPES, ELEMENT_SHAPES, GltfDocument, GltfSource, uri_bytes
 from akd.files.gltf.json_entry import Entry
 from akd.files.gltf.nodes import Trs, decompose, unique_names
+from akd.files.keys import Keys
 from akd.rig import FileRig
 
 COMPONENT_CODES = {np.dtype(name): code for code, name in COMPONENT_TYPES.items()}
@@ -172,23 +173,33 @@ def add_clip(
         raise AkdError("A clip can be added only to a rig that was read from a .glb or .gltf file; write a new file instead.")
     pack = GltfPack.of(source.document)
     root = Entry(pack.json, source.document.path.name)
-    defaults = [_released(root.item("nodes", node)) for node in source.bone_nodes]
-    tree = BoneNodes(source.bone_nodes, source.node_parents, source.node_locals, defaults)
+    tree = bone_tree(root, source)
     taken = {clip.name for clip in file.clips} | {animation.text("name", "") for animation in root.items("animations")}
     free = unique_names([*sorted(taken), name])[-1]
     residual = append_clip(pack, free, times, world, tree)
     return AddedClip(pack.to_bytes(), free, residual)
 
 
+def bone_tree(root: Entry, source: GltfSource) -> BoneNodes:
+    """The bones of a file under construction. Nodes given by a matrix are rewritten, so that a clip may change them."""
+    defaults = [_released(root.item("nodes", node)) for node in source.bone_nodes]
+    return BoneNodes(source.bone_nodes, source.node_parents, source.node_locals, defaults)
+
+
 def append_clip(
-    pack: GltfPack, name: str, times: Float[np.ndarray, " frame"], world: Float[np.ndarray, "frame bone 4 4"], tree: BoneNodes
-) -> float:
-    """Append an animation to a file under construction; the residual of ``AddedClip``."""
+    pack: GltfPack, name: str, times: Float[np.ndarray, " frame"], world: Float[np.ndarray, "frame bone 4 4"], tree: BoneNodes,
+    reduce: Callable[[list[Channel]], list[Keys]] | None = None,
+) -> float:  # fmt: skip
+    """Append an animation to a file under construction; the residual of ``AddedClip``. ``reduce`` finds fewer keys for it."""
     _check_clip(times, world, len(tree.bones))
     root = Entry(pack.json, "the file")
     others = _animated(root)
     channels, residual = bone_channels(world, tree, others)
-    channels += _held(root, tree, others, len(times))
+    held = _held(root, tree, others, len(times))
+    if reduce is not None and len(times) > 1:
+        _append_smooth(pack, name, times, channels, reduce(channels), held)
+        return residual
+    channels += held
     (time,) = pack.append_arrays([times.astype(np.float32)], bounds=True)
     values = pack.append_arrays([channel.values.astype(np.float32) for channel in channels])
     pack.append("animations", {
@@ -197,6 +208,25 @@ def append_clip(
         "samplers": [{"input": time, "interpolation": "LINEAR", "output": output} for output in values],
     })  # fmt: skip
     return residual
+
+
+def _append_smooth(
+    pack: GltfPack, name: str, times: np.ndarray, channels: list[Channel], keys: list[Keys], held: list[Channel]
+) -> None:
+    """An animation of cubic splines: at each key the slope before it, its value, and the slope after it."""
+    ends = np.array([0, len(times) - 1])
+    keys = [*keys, *(Keys(ends, channel.values[ends], np.zeros_like(channel.values[ends])) for channel in held)]
+    samplers = []
+    for each in keys:
+        (at,) = pack.append_arrays([times[each.frames].astype(np.float32)], bounds=True)
+        spline = np.stack((each.slopes, each.values, each.slopes), 1).reshape(-1, each.values.shape[1])
+        (output,) = pack.append_arrays([spline.astype(np.float32)])
+        samplers.append({"input": at, "interpolation": "CUBICSPLINE", "output": output})
+    targets = [{"node": channel.node, "path": channel.path} for channel in (*channels, *held)]
+    pack.append("animations", {
+        "name": name, "samplers": samplers,
+        "channels": [{"sampler": index, "target": target} for index, target in enumerate(targets)],
+    })  # fmt: skip
 
 
 def bone_channels(
@@ -212,7 +242,7 @@ def bone_channels(
     written = np.empty(world.shape)
     channels: list[Channel] = []
     for bone, (node, default) in enumerate(zip(tree.bones, tree.defaults, strict=True)):
-        above, still = _bone_above(node, tree, place)
+        above, still = bone_above(node, tree, place)
         parent = np.broadcast_to(np.eye(4) if above is None else written[:, above], (len(world), 4, 4)) @ still
         wanted = decompose(_relative(parent, world[:, bone], default), default)
         required = {"rotation"} if above is not None else {"rotation", "translation"}
@@ -228,7 +258,20 @@ def bone_channels(
     return channels, float((error / np.maximum(np.linalg.norm(world[..., :3, :3], axis=(-2, -1)), 1e-12)).max())
 
 
-def _bone_above(node: int, tree: BoneNodes, place: dict[int, int]) -> tuple[int | None, Float[np.ndarray, "4 4"]]:
+def channel_worlds(channels: Sequence[Channel], tree: BoneNodes, frames: int) -> Float[np.ndarray, "frame bone 4 4"]:
+    """Where the bones are when the channels have these values: the inverse of ``bone_channels``."""
+    place = {node: bone for bone, node in enumerate(tree.bones)}
+    said = {(channel.node, channel.path): channel.values for channel in channels}
+    world = np.empty((frames, len(tree.bones), 4, 4))
+    for bone, (node, default) in enumerate(zip(tree.bones, tree.defaults, strict=True)):
+        above, still = bone_above(node, tree, place)
+        usual = default._asdict()
+        parts = {path: said.get((node, path), np.broadcast_to(usual[path], (frames, len(usual[path])))) for path in Trs._fields}
+        world[:, bone] = (np.eye(4) if above is None else world[:, above]) @ still @ Trs(**parts).matrix()
+    return world
+
+
+def bone_above(node: int, tree: BoneNodes, place: dict[int, int]) -> tuple[int | None, Float[np.ndarray, "4 4"]]:
     """The nearest bone above a node, and the way down to the node's parent through nodes that this clip leaves alone."""
     still, above = np.eye(4), tree.parents[node]
     while above >= 0 and above not in place:

@@ -114,7 +114,7 @@ def encode_rig(rig: Rig, motions: Mapping[str, Motion]) -> bytes:
     """The bytes of ``write_rig``."""
     pack = GltfPack({"asset": {"version": "2.0", "generator": f"akd {akd.__version__}"}, "scene": 0})
     skeleton = rig.skeleton
-    rest = _node_worlds(rig, skeleton.positions[None], np.eye(3)[None, None])[0]
+    rest = node_worlds(rig, skeleton.positions[None], np.eye(3)[None, None])[0]
     tree = _append_joints(pack, skeleton, rest)
     skin = _append_skin(pack, rig, rest)
     roots = [0]
@@ -129,7 +129,7 @@ def encode_rig(rig: Rig, motions: Mapping[str, Motion]) -> bytes:
     return pack.to_bytes()
 
 
-def _node_worlds(
+def node_worlds(
     rig: Rig, positions: Float[np.ndarray, "frame joint 3"], turns: Float[np.ndarray, " frame #joint 3 3"]
 ) -> Float[np.ndarray, "frame joint 4 4"]:
     """World matrices of the joint nodes in glTF axes, from joints on the stage and their turns away from rest."""
@@ -170,7 +170,7 @@ def _append_motion(pack: GltfPack, name: str, rig: Rig, motion: Motion, tree: Bo
     if motion.pose.angles.ndim != 3:
         raise AkdError(f"{name!r} holds {tuple(motion.pose.angles.shape[:-3])} motions at once; please write them one by one.")
     posed = forward_kinematics(rig.skeleton, motion.pose.detach().to(torch.float64))
-    world = _node_worlds(rig, posed.position.cpu().numpy(), posed.rotation.cpu().numpy())
+    world = node_worlds(rig, posed.position.cpu().numpy(), posed.rotation.cpu().numpy())
     append_clip(pack, name, np.arange(motion.frame_count) / motion.fps, world, tree)
 
 
