@@ -8,6 +8,7 @@ import tyro
 
 from akd.cli.console import PLAIN, Facing, Height, console, is_file
 from akd.errors import AkdError
+from akd.prior.hardware import Hardware
 
 if TYPE_CHECKING:
     from akd.distill.recipe import Recipe
@@ -19,6 +20,7 @@ def animate(
     /,
     *,
     prior: str = "embedded",
+    hardware: tyro.conf.OmitArgPrefixes[Hardware] = Hardware(),  # noqa: B008
     seconds: float = 3.0,
     loop: bool = False,
     in_place: bool = False,
@@ -88,7 +90,8 @@ def animate(
                 "learning_rate": learning_rate, "plausible": plausible,
             }  # fmt: skip
             job = _job(
-                words, prior=prior, seconds=seconds, loop=loop, in_place=in_place, seed=seed, track=track, expand=expand,
+                words, prior=prior, **vars(hardware), seconds=seconds,
+                loop=loop, in_place=in_place, seed=seed, track=track, expand=expand,
                 forward=forward, height=height, recipe=_recipe(recipe, loop, own),
             )  # fmt: skip
             resume = out or Path("runs") / job.name
