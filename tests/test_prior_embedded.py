@@ -72,7 +72,7 @@ def test_the_folder_is_one_that_diffusers_loads(tmp_path: Path) -> None:
 
 def test_encoding_forgets_what_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
     """What autograd keeps of a large clip is less than what the plain encoder keeps of it."""
-    monkeypatch.setattr("akd.prior.family.CHECKPOINT_MIN_VALUES", 0)
+    monkeypatch.setattr("akd.prior.checkpointing.CHECKPOINT_MIN_VALUES", 0)
     pipe = build_pipeline()
     prior = VideoPrior(FAMILIES["CogVideoXPipeline"](pipe), FilmSettings())
     video = torch.rand(1, 17, 64, 64, 3, requires_grad=True)

@@ -55,10 +55,10 @@ def test_gradient_of_encode_equals_the_one_that_remembers_everything(prior: Vide
         weights = torch.linspace(-1, 1, latents.numel()).view_as(latents)
         return torch.autograd.grad((latents * weights).sum(), leaf)[0]
 
-    monkeypatch.setattr("akd.prior.family.CHECKPOINT_MIN_VALUES", 0)
+    monkeypatch.setattr("akd.prior.checkpointing.CHECKPOINT_MIN_VALUES", 0)
     forgetful = gradient()
     for module in ("families.cogvideox", "families.wan", "families.modelscope", "embedded.autoencoder"):
-        monkeypatch.setattr(f"akd.prior.{module}.checkpointed", lambda function, *args: function(*args))
+        monkeypatch.setattr(f"akd.prior.{module}.checkpointed", lambda function, *args, **_: function(*args))
     if getattr(vae, "is_gradient_checkpointing", False):
         vae.disable_gradient_checkpointing()
     remembering = gradient()

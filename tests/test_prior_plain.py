@@ -204,9 +204,9 @@ def test_other_classes_are_left_to_diffusers(tmp_path: Path) -> None:
     assert embedded_family(folder, read_index(folder)) is None
 
 
-def test_tiling_is_left_to_diffusers() -> None:
+def test_offloading_is_left_to_diffusers() -> None:
     assert isinstance(load_prior().family, EmbeddedCogVideoX)
-    assert isinstance(load_prior(tiling=True).family, CogVideoX)
+    assert isinstance(load_prior(offload="model").family, CogVideoX)
 
 
 def test_weights_that_do_not_fit_are_named(tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ def test_weights_that_do_not_fit_are_named(tmp_path: Path) -> None:
 
 
 def test_half_precision_is_near_full() -> None:
-    half, full = load_prior(dtype=torch.bfloat16), load_prior()
+    half, full = load_prior(dtype="bf16"), load_prior()
     z, t = torch.randn(1, 24, 9, 8, 8, generator=torch.Generator().manual_seed(0)), torch.tensor([0.5])
     found, expected = (prior.predict(z, t, prior.embed("a dog walking")) for prior in (half, full))
     assert half.dtype == torch.bfloat16
@@ -226,7 +226,7 @@ def test_half_precision_is_near_full() -> None:
 
 
 def test_what_the_folder_says_holds_on_both_paths() -> None:
-    plain, diffusers = load_prior(), load_prior(tiling=True)
+    plain, diffusers = load_prior(), load_prior(offload="model")
     assert plain.film == diffusers.film
     assert plain.trained_on_captions is diffusers.trained_on_captions is True
     assert plain.with_film({"frames": 9}).trained_on_captions

@@ -48,6 +48,11 @@ class SkinnedSplats:
     weights: Float[Tensor, "splat joint"]
     """Rows sum to one."""
 
+    def to(self, device: torch.device) -> "SkinnedSplats":
+        """The same on another device; films are made where the splats are."""
+        moved = {name: part.to(device) for name, part in vars(self.splats).items()}
+        return SkinnedSplats(Splats(**moved), self.weights.to(device))
+
 
 Y0 = 0.28209479177387814  # the constant spherical harmonic
 
@@ -68,7 +73,8 @@ def blended_transforms(
     """Each point's own affine map ``x ↦ A x + b``, the weighted mean of its joints' maps; A is ∇φ."""
     rest = torch.as_tensor(skeleton.positions, dtype=posed.position.dtype, device=posed.position.device)
     shift = posed.position - (posed.rotation @ rest[:, :, None]).squeeze(-1)
-    maps = torch.cat((posed.rotation.flatten(-2), shift), -1)
+    # Joints are few and stay in main memory, splats are many and may be on a card.
+    maps = torch.cat((posed.rotation.flatten(-2), shift), -1).to(weights.device)
     blended = weights @ maps
     return blended[..., :9].unflatten(-1, (3, 3)), blended[..., 9:]
 

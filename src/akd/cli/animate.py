@@ -9,6 +9,7 @@ import tyro
 from akd.cli.console import PLAIN, Facing, Height, console, is_file
 from akd.errors import AkdError
 from akd.files.writing import safe_name
+from akd.prior.hardware import Hardware
 
 if TYPE_CHECKING:
     from akd.distill.recipe import Recipe
@@ -20,6 +21,7 @@ def animate(
     /,
     *,
     prior: str = "embedded",
+    hardware: tyro.conf.OmitArgPrefixes[Hardware] = Hardware(),  # noqa: B008
     seconds: float = 3.0,
     loop: bool = False,
     in_place: bool = False,
@@ -95,8 +97,8 @@ def animate(
                 "learning_rate": learning_rate, "plausible": plausible,
             }  # fmt: skip
             options: dict[str, Any] = {
-                "prior": prior, "seconds": seconds, "loop": loop, "in_place": in_place, "seed": seed, "track": track,
-                "expand": expand, "forward": forward, "height": height, "recipe": _recipe(recipe, loop, own),
+                "prior": prior, **vars(hardware), "seconds": seconds, "loop": loop, "in_place": in_place, "seed": seed,
+                "track": track, "expand": expand, "forward": forward, "height": height, "recipe": _recipe(recipe, loop, own),
             }  # fmt: skip
             if one_file:
                 _one_file(words, out, export or "glb", options, n=n, force=force)

@@ -1,6 +1,6 @@
 """Commands on the poses of a character: sample, solve, project, score, invert, decode, walk, limits, finish."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -8,6 +8,7 @@ import tyro
 
 from akd.cli.console import PLAIN, AsJson, console, print_json
 from akd.errors import AkdError
+from akd.prior.hardware import Hardware
 
 if TYPE_CHECKING:
     from akd.motion import Motion
@@ -339,6 +340,7 @@ class Finish:
     """The video model: embedded, a folder, or a name on the hub."""
     strength: float = 0.6
     """Share of noise, above 0 and at most 1: little keeps the poses, much keeps only the rough course of the motion."""
+    hardware: Hardware = field(default_factory=Hardware)
     force: bool = False
     """Overwrite files that exist."""
 
@@ -354,7 +356,7 @@ class Finish:
             raise AkdError(f"Videos are written as .mp4 or .gif, not {self.out.suffix or 'without an ending'!r}.")
         for path in names.values():
             check_output(path, force=self.force)
-        space, prior = self.of.space(), load_prior(self.prior)
+        space, prior = self.of.space(), load_prior(self.prior, **vars(self.hardware))
         motion = read_poses(space.rig, self.poses, self.clip)
         videos = finish_clip(prior, space.rig, motion, self.sentence, strength=self.strength)
         for part, video in videos.items():

@@ -1,6 +1,6 @@
 """Commands that train the pose space; ``pose`` uses it on a character."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +8,7 @@ import tyro
 
 from akd.cli.console import PLAIN, console
 from akd.errors import AkdError
+from akd.prior.hardware import Hardware
 
 Sub = tyro.conf.subcommand
 RunFolder = Annotated[Path, tyro.conf.Positional]
@@ -84,6 +85,7 @@ class Distil:
     """Individuals, of all plans in turn; each has two motions and gives up to 150 poses."""
     prior: str = "embedded"
     """The video model: embedded, a folder, or a name on the hub."""
+    hardware: Hardware = field(default_factory=Hardware)
 
     def run(self) -> None:
         from rich.progress import Progress
@@ -100,7 +102,7 @@ class Distil:
         with Progress(transient=True) as progress:
             task = progress.add_task("distilling poses", total=self.count)
             kept = distil_poses(
-                folder, load_prior(self.prior), self.count, plans=card.plans,
+                folder, load_prior(self.prior, **vars(self.hardware)), self.count, plans=card.plans,
                 report=lambda done, count: progress.update(task, completed=done),
             )  # fmt: skip
         console().print(f"{kept} poses are in {folder}", **PLAIN)

@@ -1,12 +1,13 @@
 """Commands on video priors: sizes and costs, training the embedded one, samples and probes."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
 import tyro
 
-from akd.cli.console import console, watched
+from akd.cli.console import PLAIN, console, watched
+from akd.prior.hardware import Hardware
 
 Sub = tyro.conf.subcommand
 
@@ -24,19 +25,18 @@ class Info:
     """Frames of the film; by default what the model was trained for."""
     size: tuple[int, int] | None = None
     """Width and height of the film [px]."""
+    all: bool = False
+    """A table of all known models instead, as in the documentation."""
 
     def run(self) -> None:
-        from rich.table import Table
+        from akd.prior.info import KNOWN_MODELS, prior_info
+        from akd.prior.tables import model_table, one_model
 
-        from akd.prior.info import prior_info
-
-        found = prior_info(self.name, frames=self.frames, size=self.size)
-        table = Table("what", "value", title=found.name)
-        for field in fields(found):
-            value = getattr(found, field.name)
-            shown = f"{value:,}" if isinstance(value, int) else f"{value:.3g}" if isinstance(value, float) else str(value)
-            table.add_row(field.name.replace("_", " "), shown)
-        console().print(table, "Memory and work are estimates.", sep="\n")
+        if self.all:
+            found = (prior_info(name) for name in watched(tuple(KNOWN_MODELS), len(KNOWN_MODELS), "measuring"))
+            console().print(model_table(list(found)), **PLAIN)
+        else:
+            console().print(one_model(prior_info(self.name, frames=self.frames, size=self.size)), **PLAIN)
 
 
 @dataclass(frozen=True)
@@ -135,6 +135,7 @@ class Sample:
     """Sampling steps."""
     guidance: float = 4.0
     """Scale of classifier-free guidance."""
+    hardware: Hardware = field(default_factory=Hardware)
     force: bool = False
     """Overwrite an existing picture."""
 
@@ -146,8 +147,9 @@ class Sample:
 
         check_output(self.out, force=self.force)
         prompts = self.prompts or PROMPTS
+        prior = load_prior(self.name, **vars(self.hardware))
         sentences = watched(prompts, len(prompts), "sampling")
-        drawn = sample_sheet(load_prior(self.name), sentences, steps=self.steps, guidance=self.guidance, seed=self.seed)
+        drawn = sample_sheet(prior, sentences, steps=self.steps, guidance=self.guidance, seed=self.seed)
         console().print(f"Wrote {write_picture(self.out, drawn)}: " + "; ".join(prompts))
 
 
@@ -166,6 +168,7 @@ class Probe:
     """Draws of noise for each clip and time."""
     error: Literal["plain", "guided"] = "plain"
     """By the plain denoising error, or by the guided one, by which distillation compares motions."""
+    hardware: Hardware = field(default_factory=Hardware)
 
     def run(self) -> None:
         from rich.table import Table
@@ -174,7 +177,7 @@ class Probe:
         from akd.training.data_card import FIRST_HELD_OUT_SEED
         from akd.training.prior.probe import TIMES, creature_cases, probe
 
-        prior = load_prior(self.name)
+        prior = load_prior(self.name, **vars(self.hardware))
         seeds = range(FIRST_HELD_OUT_SEED, FIRST_HELD_OUT_SEED + self.individuals)
         plans = watched(self.plans, len(self.plans), "probing")
         cases = (case for plan in plans for case in creature_cases(plan, seeds, prior.film))

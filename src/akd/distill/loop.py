@@ -149,7 +149,8 @@ class Distillation:
                 gradient = score_gradient(recipe.estimator, prior, z.detach(), inputs)
                 target = z.detach() - gradient
             losses, feet = self._losses(trajectory, motion)
-            total = (z - target).square().sum() / 2 + z.numel() / PAPER_LATENTS * sum(losses.values())
+            score = ((z - target).square().sum() / 2).to(motion.pose.angles.device)  # latents may be on a card
+            total = score + z.numel() / PAPER_LATENTS * sum(losses.values())
             candidate.descend(total, recipe, self.iteration)
             if feet is not None:
                 self._follow_feet(trajectory, feet)

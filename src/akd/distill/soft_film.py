@@ -37,8 +37,7 @@ def shoot_softly(
     with torch.no_grad():
         behind = backdrop(moving, camera, settings, shadow_light(moving, settings))
         sharp = render_splats(moving, colors, camera, behind)
-    soft = moving._replace(
-        covariances=moving.covariances + BLUR**2 * torch.eye(3), opacities=CLARITY * moving.opacities
-    )
+    spread = BLUR**2 * torch.eye(3).to(moving.covariances)
+    soft = moving._replace(covariances=moving.covariances + spread, opacities=CLARITY * moving.opacities)
     seen = render_splats(soft, colors, camera, behind)
     return seen + (sharp - seen).detach()

@@ -14,8 +14,10 @@ from akd.distill.recipe import Recipe
 from akd.distill.task import Task
 from akd.errors import AkdError
 from akd.measure.evaluation import Evaluation
+from akd.prior.hardware import Dtype, Hardware, Offload, Quantize
 from akd.prior.prior import VideoPrior
 from akd.reconstruct.skinned import skinned_splats
+from akd.render.rasterize import film_device
 from akd.rig import Rig
 from akd.rigging.rig_file import load_or_rig
 
@@ -39,6 +41,12 @@ class Job:
     fingerprint: str = ""
     """Of that file, so that a run is not continued on another character."""
     prior: str = "embedded"
+    device: str = "auto"
+    """Where the prior computes, and how (see ``Hardware``); a run's config.json has what was chosen."""
+    dtype: Dtype = "auto"
+    offload: Offload = "auto"
+    film: str | None = None
+    quantize: Quantize = "none"
     seconds: float = 3.0
     loop: bool = False
     """The clip is a whole number of cycles, as near to ``seconds`` as that goes."""
@@ -66,8 +74,14 @@ class Job:
         if self.prompt.encode(errors="replace").decode() != self.prompt:
             raise AkdError("The sentence has bytes in it that are no text: type it again.")
         check_height(self.height)
+        self.hardware  # noqa: B018 - refuses what is no device and no film
         check_seed(self.seed)
         check_seed(self.individual)
+
+    @property
+    def hardware(self) -> Hardware:
+        """Where the prior computes."""
+        return Hardware(self.device, self.dtype, self.offload, self.film, self.quantize)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -148,7 +162,7 @@ def check_prior(job: Job, prior: VideoPrior) -> None:
 
 def make_task(job: Job, prior: VideoPrior, rig: Rig) -> Task:
     """The task behind a job."""
-    skinned = skinned_splats(rig, resolution=max(prior.film.width, prior.film.height))
+    skinned = skinned_splats(rig, resolution=max(prior.film.width, prior.film.height)).to(film_device(prior.device))
     prompt, negative = sentences(job, prior)
     return Task(rig, skinned, prior, prompt, negative, job.recipe, job.seconds, job.seed, job.loop)
 

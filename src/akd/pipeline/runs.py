@@ -11,7 +11,7 @@ from akd.files.motion_npz import read_motion
 from akd.files.video import write_image
 from akd.measure.smoothness import diversity
 from akd.pipeline.animate import memory_in_one_sentence, run_job
-from akd.pipeline.job import Job, Progress, check_prior, read_character
+from akd.pipeline.job import Job, Progress, check_prior, read_character, sentences
 from akd.pipeline.run_folder import (  # fmt: skip
     SEED_FOLDER,
     RunFolder,
@@ -23,7 +23,8 @@ from akd.pipeline.run_folder import (  # fmt: skip
     versions,
     write_json,
 )
-from akd.prior.load import load_prior
+from akd.prior.load import find_prior, load_prior
+from akd.prior.plan import is_small, plan_prior
 from akd.prior.prior import VideoPrior
 from akd.rig import Rig
 
@@ -48,6 +49,8 @@ def begin_runs(
             pass
     if job.character is not None:
         job = replace(job, fingerprint=fingerprint(Path(job.character)))
+    if prior is None:
+        job = _planned(job, progress)
     prior, rig = _load(job, prior, progress)
     with RunFolder(folder).locked():
         refuse_used(folder, force=force)  # again: another process may have come first
@@ -130,12 +133,24 @@ def _finish(folder: Path, runs: Runs, prior: VideoPrior, rig: Rig, progress: Pro
     return folders
 
 
+def _planned(job: Job, progress: Progress) -> Job:
+    """The job with the device, numbers and film that were chosen for it, which are said unless nothing had to be chosen."""
+    find_prior(job.prior)  # what is missing is said before anything is computed
+    plan = plan_prior(job.prior, job.hardware)
+    if not is_small(job.prior):
+        progress.notice(plan.sentence)
+    return replace(job, **vars(plan.hardware))
+
+
 def _load(job: Job, prior: VideoPrior | None, progress: Progress) -> tuple[VideoPrior, Rig]:
     """What a job needs, or a sentence on what is missing."""
     if prior is None:
         progress.stage("loading the prior")
         with memory_in_one_sentence("while the prior was loaded"):
-            prior = load_prior(job.prior)
+            prior = load_prior(job.prior, **vars(job.hardware))
+            check_prior(job, prior)
+            if not is_small(job.prior):
+                prior.read((*sentences(job, prior)[1], sentences(job, prior)[0], ""))
     check_prior(job, prior)
     progress.stage("reading the character" if job.character else "making the character")
     return prior, read_character(job)

@@ -4,15 +4,16 @@ Latents have one layout everywhere: batch, channel, frame, row, column. A family
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.utils.checkpoint import checkpoint
 
 from akd.errors import AkdError
+from akd.prior.placement import Resident
 from akd.prior.schedule import Latents, NoiseSchedule
 from akd.render.film import FilmSettings
 
@@ -37,6 +38,10 @@ class Condition:
         """The same for a whole batch, if it was made for one film."""
         parts = {name: spread(part, batch) for name, part in self.extra.items()}
         return Condition(spread(self.latents, batch), self.cells, parts)
+
+    def __getitem__(self, part: slice) -> "Condition":
+        """That of some films of a batch."""
+        return Condition(self.latents[part], self.cells, {name: each[part] for name, each in self.extra.items()})
 
 
 def spread(part: Tensor, batch: int) -> Tensor:
@@ -72,6 +77,13 @@ class Family(ABC):
     encode_chunk_frames: int = 10_000
     """Frames that are encoded together, to bound memory."""
 
+    spill: bool = False
+    """Keep what the way back through the autoencoder needs in main memory."""
+    compute_device: torch.device | None = None
+    """Where networks and autoencoder compute, if that is not where their weights are."""
+    residents: Sequence[Resident] = ()
+    """Networks that come to the device only while they work."""
+
     def __init__(self, pipe: Any) -> None:
         self.pipe = pipe
 
@@ -86,9 +98,25 @@ class Family(ABC):
         return self.pipe.vae
 
     @property
+    def networks(self) -> tuple[Any, ...]:
+        """All networks that predict; some models have one for much noise and one for little."""
+        return (self.network,)
+
+    @property
     def device(self) -> torch.device:
         """Where the parts compute."""
-        return self.pipe._execution_device
+        return self.compute_device or next(self.vae.parameters()).device
+
+    @property
+    def text_device(self) -> torch.device:
+        """Where the text encoder reads."""
+        return next(self.pipe.text_encoder.parameters()).device
+
+    def drop_text_encoder(self) -> None:
+        """Free the memory of the text encoders; sentences cannot be embedded afterwards."""
+        for name in ("text_encoder", "text_encoder_2"):
+            if getattr(self.pipe, name, None) is not None:
+                setattr(self.pipe, name, None)
 
     @property
     def max_text_tokens(self) -> int:
@@ -147,25 +175,6 @@ class Family(ABC):
     @abstractmethod
     def predict(self, z_t: Latents, time: Tensor, text: TextEmbedding, condition: Condition | None = None) -> Latents:
         """The network's own prediction; without a condition nothing is given, in image-to-video models an empty frame."""
-
-
-CHECKPOINT_MIN_VALUES = 300_000
-"""Only inputs of more numbers than this are checkpointed; the embedded prior's whole film has 208,896."""
-
-
-def checkpointed(function: Any, *args: Any) -> Any:
-    """Call a function with gradient checkpointing (activations are recomputed on the way back), unless its input is small."""
-    if args[0].numel() <= CHECKPOINT_MIN_VALUES:
-        return function(*args)
-    return checkpoint(function, *args, use_reentrant=False, preserve_rng_state=False)
-
-
-def onloaded(part: Any) -> Any:
-    """A part of a pipeline, brought back to the device if it was offloaded: needed where its submodules are called directly."""
-    hook = getattr(part, "_hf_hook", None)
-    if hook is not None:
-        hook.pre_forward(part)
-    return part
 
 
 def posterior_mean(moments: Float[Tensor, "batch twice cell row column"]) -> Latents:

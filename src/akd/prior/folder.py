@@ -14,6 +14,8 @@ from urllib.request import getproxies
 from akd.errors import AkdError
 
 INDEX = "model_index.json"
+EMBEDDED = "embedded"
+EMBEDDED_FOLDER = Path(__file__).parent / "weights"
 NETWORKS = ("transformer", "unet", "vae", "text_encoder", "text_encoder_2")
 """Parts of a pipeline that have weights."""
 PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl")

@@ -3,8 +3,11 @@
 The configurations of the big models are copied here as published, so that nothing has to be downloaded.
 """
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +17,14 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from akd.errors import AkdError
 from akd.prior.families import FAMILIES, family_class
-from akd.prior.folder import INDEX, read_index, read_object
-from akd.prior.load import EMBEDDED, EMBEDDED_FOLDER
+from akd.prior.family import FilmGrid
+from akd.prior.folder import EMBEDDED, EMBEDDED_FOLDER, INDEX, read_index, read_object
+from akd.prior.memory import GIGABYTE, FusedAttention, MemoryTracker, weight_gigabytes
+from akd.prior.placement import Residence
 from akd.prior.prior import LatentShape, VideoPrior
 
+QUANTIZED_SHARE = 0.53
+"""Memory of a network with 8-bit weights, as a share of that in 16 bits: scales, norms and biases stay as they are."""
 Part = tuple[str, dict[str, Any]]
 """Class name and configuration."""
 
@@ -112,11 +119,45 @@ KNOWN_MODELS: dict[str, KnownModel] = {
     ),
 }  # fmt: skip
 """Models by their name on the hub."""
+RENAMED = {f"zai-org/{name.split('/')[1]}": name for name in KNOWN_MODELS if name.startswith("THUDM/")}
+"""The owner of CogVideoX has two names on the hub."""
+
+
+@dataclass(frozen=True)
+class MemoryNeeds:
+    """Memory that a model takes on its device, part by part [GB]; measured by ``MemoryTracker``."""
+
+    film: tuple[int, int, int]
+    """Frames, height and width."""
+    grid: FilmGrid
+    network_gigabytes: float
+    """Weights of all networks that predict."""
+    largest_network_gigabytes: float
+    """Weights of the largest of them."""
+    vae_gigabytes: float
+    text_gigabytes: float
+    """Weights of the text encoders, which read in main memory and leave."""
+    predict_gigabytes: float
+    """What one evaluation of the network holds at its peak besides weights."""
+    encode_gigabytes: float
+    """What encoding a film and the way back hold at their peak besides weights."""
+
+    def resting(self, offload: Residence, *, quantize: str = "none") -> float:
+        """Weights on the device while the network predicts."""
+        share = QUANTIZED_SHARE if quantize == "int8" else 1.0
+        if offload == "none":
+            return self.vae_gigabytes + share * self.network_gigabytes
+        return self.vae_gigabytes + (share * self.largest_network_gigabytes if offload == "model" else 0.0)
+
+    def peak(self, offload: Residence, *, quantize: str = "none") -> float:
+        """The most that is needed on the device at once, in one distillation step."""
+        waiting = self.resting(offload, quantize=quantize) if offload == "none" else self.vae_gigabytes
+        return max(waiting + self.encode_gigabytes, self.resting(offload, quantize=quantize) + self.predict_gigabytes)
 
 
 @dataclass(frozen=True)
 class PriorInfo:
-    """Sizes and costs of a prior and a film for it; memory and work are estimates."""
+    """Sizes and costs of a prior and a film for it, computed without its weights."""
 
     name: str
     network_parameters: int
@@ -128,12 +169,9 @@ class PriorInfo:
     latents: LatentShape
     tokens: int
     """Tokens of the film, without those of the text."""
-    weights_gigabytes: float
-    """Network and autoencoder, in the given precision; the text encoder can leave once the sentence is embedded."""
-    encode_gigabytes: float
-    """What encoding one film with gradient holds at its peak, a chunk of frames at a time (estimate)."""
+    memory: MemoryNeeds
     encode_teraflop: float
-    """One encoding and its backward pass, with what checkpointing recomputes."""
+    """One encoding and its way back, with what checkpointing computes again."""
     predict_teraflop: float
     """One prediction with classifier-free guidance: two evaluations of the network."""
 
@@ -146,23 +184,87 @@ class PriorInfo:
 def prior_info(
     name: str = EMBEDDED, *, frames: int | None = None, size: tuple[int, int] | None = None, dtype: torch.dtype = torch.bfloat16
 ) -> PriorInfo:
-    """Sizes and costs of a prior, for its own film or one of other frames and (width, height)."""
+    """Sizes and costs of a prior, for its own film or one of other frames and (width, height), on a card."""
     known = known_model(name)
-    prior, text_encoders = build_on_meta(known)
+    prior, text_encoders = _built(name)
     width, height = size or (prior.film.width, prior.film.height)
     film = replace(prior.film, frames=frames or prior.film.frames, width=width, height=height)
     latents = prior.latent_shape(film.frames, film.height, film.width)
-    network, vae = prior.family.network, prior.family.vae
-    counts = parameter_count(network), parameter_count(vae), sum(map(parameter_count, text_encoders))
-    encode, held = _encode_cost(prior, film.frames, film.height, film.width, dtype)
+    counts = sum(map(parameter_count, prior.family.networks)), parameter_count(prior.family.vae), text_encoders
+    memory = memory_needs(name, dtype=dtype, film=(film.frames, film.height, film.width))
     return PriorInfo(
-        name, *counts, film.frames, film.height, film.width, latents, _tokens(network, latents),
-        (counts[0] + counts[1]) * dtype.itemsize / 1e9, held, encode, _predict_cost(prior, known, latents),
+        name, *counts, film.frames, film.height, film.width, latents, _tokens(prior.family.network, latents), memory,
+        _encode_cost(prior, film.frames, film.height, film.width), _predict_cost(prior, known, latents),
     )  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def memory_needs(
+    name: str, *, dtype: torch.dtype = torch.bfloat16, film: tuple[int, int, int] | None = None, spill: bool = True
+) -> MemoryNeeds:
+    """Memory of a model whose configuration is known, for a film (its own by default); ``spill`` as on cards."""
+    known = known_model(name)
+    prior, text_parameters = _built(name)
+    frames, height, width = film or (prior.film.frames, prior.film.height, prior.film.width)
+    latents = prior.latent_shape(frames, height, width)
+    networks, vae = prior.family.networks, prior.family.vae
+    with quiet_casts():
+        for part in (*networks, vae):
+            part.to(dtype)
+    prior.family.spill = spill
+    sizes = [weight_gigabytes(network) for network in networks]
+    return MemoryNeeds(
+        (frames, height, width), prior.family.grid, sum(sizes), max(sizes), weight_gigabytes(vae),
+        text_parameters * dtype.itemsize / GIGABYTE, predict_peak(prior, known.text, latents, dtype),
+        encode_peak(prior, frames, height, width, dtype),
+    )  # fmt: skip
+
+
+def encode_peak(prior: VideoPrior, frames: int, height: int, width: int, dtype: torch.dtype, device: str = "meta") -> float:
+    """Memory that a film, its encoding and the way back hold at most [GB]."""
+    with MemoryTracker(device) as tracker:
+        video = torch.zeros(1, frames, height, width, 3, device=device, requires_grad=True)
+        pixels = (video.permute(0, 4, 1, 2, 3) * 2 - 1).to(dtype)
+        latents = prior.family.encode(pixels)
+        torch.autograd.backward(latents, torch.ones_like(latents))
+    return tracker.peak / GIGABYTE
+
+
+def predict_peak(
+    prior: VideoPrior, text: Mapping[str, tuple[int, ...]], latents: LatentShape, dtype: torch.dtype, device: str = "meta"
+) -> float:
+    """Memory that one evaluation of the network holds at most [GB]."""
+    with torch.no_grad(), FusedAttention() if device == "meta" else nullcontext(), MemoryTracker(device) as tracker:
+        words = {name: torch.zeros(shape, device=device, dtype=dtype) for name, shape in text.items()}
+        z_t = torch.zeros(1, *latents, device=device, dtype=dtype)
+        prior.family.predict(z_t, torch.ones(1, device=device), words)
+    return tracker.peak / GIGABYTE
+
+
+@lru_cache(maxsize=4)
+def _built(name: str) -> tuple[VideoPrior, int]:
+    """A model without weights, and the number of its text encoders' parameters."""
+    prior, readers = build_on_meta(known_model(name))
+    return prior, sum(map(parameter_count, readers))
+
+
+@contextmanager
+def quiet_casts() -> Iterator[None]:
+    """diffusers warns of every cast of a model that names modules to be kept in float32, even if it names none."""
+    logger = logging.getLogger("diffusers")
+    before, logger.disabled = logger.disabled, True
+    levels = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.disabled = before
+        logger.setLevel(levels)
 
 
 def known_model(name: str) -> KnownModel:
     """The configuration of a model, from ``KNOWN_MODELS`` or from its folder."""
+    name = RENAMED.get(name, name)
     if name in KNOWN_MODELS:
         return KNOWN_MODELS[name]
     folder = EMBEDDED_FOLDER if name == EMBEDDED else Path(name)
@@ -194,7 +296,7 @@ def build_on_meta(known: KnownModel) -> tuple[VideoPrior, list[nn.Module]]:
 
     kind, options = SCHEDULERS[known.pipeline]
     with torch.device("meta"):
-        network, vae = (getattr(diffusers, name)(**config) for name, config in (known.network, known.vae))
+        network, vae = (_module_class(diffusers, name)(**config) for name, config in (known.network, known.vae))
         readers = [_text_encoder(transformers, *part) for part in known.text_encoders]
     parts: dict[str, Any] = {"vae": vae, "scheduler": getattr(diffusers, kind)(**options), **dict(known.options)}
     parts["unet" if known.pipeline == "TextToVideoSDPipeline" else "transformer"] = network
@@ -203,8 +305,16 @@ def build_on_meta(known: KnownModel) -> tuple[VideoPrior, list[nn.Module]]:
     return VideoPrior(FAMILIES[known.pipeline](pipeline(**parts, **empty))), readers
 
 
+def _module_class(library: Any, name: str) -> type[nn.Module]:
+    """A network's class by its name in a folder; anything else of a library is not called."""
+    found = getattr(library, name, None)
+    if not (isinstance(found, type) and issubclass(found, nn.Module)):
+        raise AkdError(f"There is no network {name!r} in {library.__name__}: copy the whole folder again.")
+    return found
+
+
 def _text_encoder(transformers: Any, name: str, config: dict[str, Any]) -> nn.Module:
-    kind = getattr(transformers, name)
+    kind: Any = _module_class(transformers, name)
     return kind(kind.config_class(**config))
 
 
@@ -221,26 +331,20 @@ def _tokens(network: Any, latents: LatentShape) -> int:
     return (latents.frame // in_time) * (latents.row // across) * (latents.column // across)
 
 
-def _encode_cost(prior: VideoPrior, frames: int, height: int, width: int, dtype: torch.dtype) -> tuple[float, float]:
-    """Work of an encoding, its recomputation and its backward pass [TFLOP]; activations that one chunk of frames keeps [GB]."""
-    video = torch.empty(1, 3, frames, height, width, device="meta", requires_grad=True)
+def _encode_cost(prior: VideoPrior, frames: int, height: int, width: int) -> float:
+    """Work of an encoding, its recomputation and its way back to the pixels [TFLOP].
+
+    Each takes as much as the encoding itself: weights have no gradient, so only that of the inputs is computed.
+    """
+    video = torch.empty(1, 3, frames, height, width, device="meta", dtype=prior.family.vae.dtype)
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
-        prior.family.encode(video.detach())
-    chunk = video[:, :, : prior.family.encode_chunk_frames]
-    held = 0
-
-    def note(tensor: torch.Tensor) -> torch.Tensor:
-        nonlocal held
-        held += tensor.numel() * dtype.itemsize
-        return tensor
-
-    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
-        prior.family.vae.encode(chunk if prior.family.compression[1] > 1 else chunk[0].transpose(0, 1))
-    return 4 * counter.get_total_flops() / 1e12, held / 1e9
+        prior.family.encode(video)
+    return 3 * counter.get_total_flops() / 1e12
 
 
 def _predict_cost(prior: VideoPrior, known: KnownModel, latents: LatentShape) -> float:
-    text = {name: torch.zeros(shape, device="meta") for name, shape in known.text.items()}
+    dtype = prior.family.network.dtype
+    text = {name: torch.zeros(shape, device="meta", dtype=dtype) for name, shape in known.text.items()}
     with FlopCounterMode(display=False) as counter, torch.no_grad():
-        prior.family.predict(torch.empty(1, *latents, device="meta"), torch.ones(1, device="meta"), text)
+        prior.family.predict(torch.empty(1, *latents, device="meta", dtype=dtype), torch.ones(1, device="meta"), text)
     return 2 * counter.get_total_flops() / 1e12

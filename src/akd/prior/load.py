@@ -2,7 +2,7 @@
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 
@@ -10,48 +10,46 @@ from akd.errors import AkdError
 from akd.prior.embedded.family import embedded_family
 from akd.prior.families import family_class
 from akd.prior.family import Family
-from akd.prior.folder import INDEX, check_weights, locate, read_index
+from akd.prior.folder import EMBEDDED, EMBEDDED_FOLDER, INDEX, check_weights, locate, read_index
+from akd.prior.hardware import Dtype, Hardware, Offload, Quantize
+from akd.prior.placement import place
+from akd.prior.plan import DTYPES, Plan, plan_prior
 from akd.prior.prior import VideoPrior
 from akd.render.film import FilmSettings
 
-EMBEDDED = "embedded"
-EMBEDDED_FOLDER = Path(__file__).parent / "weights"
 TOKENIZER_PACKAGES = {"sentencepiece": "sentencepiece", "protobuf": "google.protobuf", "ftfy": "ftfy", "tiktoken": "tiktoken"}
 """Packages that only some models' tokenizers need, and the module by which each is found."""
-Offload = Literal["none", "model", "sequential"]
 
 
 def load_prior(
-    name: str = EMBEDDED, *, dtype: torch.dtype = torch.float32, device: str = "cpu", offload: Offload = "none",
-    tiling: bool = False, slicing: bool = False,
+    name: str = EMBEDDED, *, device: str = "auto", dtype: Dtype = "auto", offload: Offload = "auto", film: str | None = None,
+    quantize: Quantize = "none",
 ) -> VideoPrior:  # fmt: skip
     """A video model, ready; small CogVideoX models such as the embedded one run without diffusers (``akd.prior.embedded``).
 
-    ``offload`` keeps the parts (*model*) or even single layers (*sequential*) that do not work at the moment in main memory.
-    ``tiling`` encodes pictures piece by piece, ``slicing`` one video of a batch after the other: less memory, more time.
+    What is not said is chosen by the memory that is free (see ``Hardware`` and ``plan``).
     """
-    folder, online = _find(name)
+    return load_planned(plan_prior(name, Hardware(str(device), dtype, offload, film, quantize)))
+
+
+def load_planned(plan: Plan) -> VideoPrior:
+    """The model of a plan."""
+    name, dtype = plan.name, DTYPES[plan.dtype]
+    folder, online = find_prior(name)
     index = _index_on_hub(name) if folder is None else read_index(folder)
     family = family_class(index["_class_name"], name)
-    simple = offload == "none" and not tiling and not slicing
+    prior = None
     if folder is not None and not online:
         check_weights(folder, index)
-        plain = embedded_family(folder, index, dtype=dtype, device=device) if simple else None
-        if plain is not None:
-            return _prior(plain, folder)
-    pipe = _pipeline(name if folder is None or online else str(folder), dtype)
-    if offload == "none":
-        pipe.to(device)
-    elif offload == "model":
-        pipe.enable_model_cpu_offload(device=device)
-    else:
-        pipe.enable_sequential_cpu_offload(device=device)
-    if tiling:
-        pipe.vae.enable_tiling()
-    if slicing:
-        pipe.vae.enable_slicing()
-    pipe.set_progress_bar_config(disable=True)
-    return _prior(family(pipe), folder)
+        plain = embedded_family(folder, index, dtype=dtype, device=plan.device) if plan.is_plain else None
+        prior = _prior(plain, folder) if plain is not None else None
+    if prior is None:
+        pipe = _pipeline(name if folder is None or online else str(folder), dtype, plan.quantize)
+        made = family(pipe)
+        place(made, torch.device(plan.device), plan.offload)
+        prior = _prior(made, folder)
+    prior.batch = plan.batch
+    return prior if plan.film is None else prior.with_film(dict(zip(("frames", "height", "width"), plan.film, strict=True)))
 
 
 def _prior(family: Family, folder: Path | None) -> VideoPrior:
@@ -64,7 +62,7 @@ def _prior(family: Family, folder: Path | None) -> VideoPrior:
     return prior
 
 
-def _find(name: str) -> tuple[Path | None, bool]:
+def find_prior(name: str) -> tuple[Path | None, bool]:
     """The folder of a prior, if it is on this machine, and whether the hub is to be asked about it."""
     folder = EMBEDDED_FOLDER if name == EMBEDDED else Path(name)
     if folder.is_dir():
@@ -80,7 +78,7 @@ def _index_on_hub(name: str) -> dict[str, Any]:
     return read_index(Path(_called(name, hf_hub_download, name, INDEX)).parent)
 
 
-def _pipeline(source: str, dtype: torch.dtype) -> Any:
+def _pipeline(source: str, dtype: torch.dtype, quantize: Quantize = "none") -> Any:
     try:
         import diffusers
         import transformers
@@ -91,7 +89,19 @@ def _pipeline(source: str, dtype: torch.dtype) -> Any:
     diffusers.utils.logging.disable_progress_bar()
     transformers.utils.logging.disable_progress_bar()
     load = diffusers.DiffusionPipeline.from_pretrained
-    return _called(source, load, source, dtype=dtype, use_safetensors=True, trust_remote_code=False)
+    options = {} if quantize == "none" else {"quantization_config": int8_weights()}
+    return _called(source, load, source, dtype=dtype, use_safetensors=True, trust_remote_code=False, **options)
+
+
+def int8_weights() -> Any:
+    """diffusers' configuration for networks whose linear layers keep 8-bit weights."""
+    try:
+        from torchao.quantization import Int8WeightOnlyConfig
+    except ImportError as error:
+        raise AkdError("8-bit weights need the package torchao, which is missing: run `pip install torchao`.") from error
+    from diffusers import PipelineQuantizationConfig, TorchAoConfig
+
+    return PipelineQuantizationConfig(quant_mapping={"transformer": TorchAoConfig(Int8WeightOnlyConfig())})
 
 
 def _called(source: str, function: Any, *args: Any, **options: Any) -> Any:

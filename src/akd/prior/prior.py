@@ -8,7 +8,7 @@
     x0, noise = prior.denoise(z_t, t, text, prior.embed(""), guidance=5.0)
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
@@ -53,8 +53,11 @@ class VideoPrior:
         self.takes_first_frame = family.takes_first_frame
         self.schedule = family.schedule()
         """Its noise schedule and kind of prediction."""
+        self.batch: int | None = None
+        """Latents that go through the network at once, to bound memory; all by default."""
         self._sentences: dict[str, TextEmbedding] = {}
-        for part in (family.network, family.vae):
+        self._read = False
+        for part in (*family.networks, family.vae):
             part.requires_grad_(False).eval()
 
     @property
@@ -63,7 +66,9 @@ class VideoPrior:
 
     @property
     def dtype(self) -> torch.dtype:
-        return self.family.network.dtype
+        """Of the numbers that the network takes; quantised weights are whole numbers."""
+        own = self.family.network.dtype
+        return own if own.is_floating_point else self.family.vae.dtype
 
     def check_film(self, frames: int, height: int, width: int) -> None:
         """Refuse a film that the model cannot take, naming the nearest that it can."""
@@ -86,14 +91,31 @@ class VideoPrior:
     def embed(self, text: str) -> TextEmbedding:
         """A sentence as the network takes it; cached."""
         if text not in self._sentences:
-            self._sentences[text] = {name: part.detach() for name, part in self.family.embed(text).items()}
+            if self._read:
+                raise AkdError(f"The text encoder has left memory before it read {text!r}: load the model again.")
+            self._sentences[text] = {name: part.detach().to(self.device) for name, part in self.family.embed(text).items()}
         return self._sentences[text]
+
+    def read(self, sentences: Iterable[str]) -> None:
+        """Embed all sentences that will be needed, then free the memory of a big model's text encoder, often the largest part."""
+        for text in sentences:
+            self.embed(text)
+        self.family.drop_text_encoder()
+        self._read = not self.trained_on_captions
 
     def encode(self, video: Float[Tensor, "batch frame height width 3"]) -> Latents:
         """Latents of videos with colours in 0 to 1, differentiable, in float32."""
         self.check_film(*video.shape[1:4])
         pixels = (video.permute(0, 4, 1, 2, 3) * 2 - 1).to(self.device, self.family.vae.dtype)
-        return self.family.encode(pixels).float()
+        latents = self.family.encode(pixels).float()
+        if latents.requires_grad and self.family.residents:
+            latents.register_hook(self._make_room)
+        return latents
+
+    def _make_room(self, gradient: Tensor) -> None:
+        """The way back through the autoencoder needs more memory than anything else: networks that wait leave the device."""
+        for resident in self.family.residents:
+            resident.leave()
 
     @torch.no_grad()
     def decode(self, latents: Latents) -> Float[Tensor, "batch frame height width 3"]:
@@ -119,7 +141,16 @@ class VideoPrior:
         time = self.schedule.network_time(t).to(self.device)
         words = {name: spread(part, len(z_t)) for name, part in text.items()}
         given = None if condition is None else condition.expand(len(z_t))
-        return self.family.predict(z_t.to(self.device, self.dtype), time, words, given).float()
+        z_t = z_t.to(self.device, self.dtype)
+        parts = [slice(begin, begin + self.batch) for begin in range(0, len(z_t), self.batch)] if self.batch else [slice(None)]
+        return torch.cat([self._predict(z_t, time, words, given, part) for part in parts])
+
+    def _predict(self, z_t: Tensor, time: Tensor, words: TextEmbedding, given: Condition | None, part: slice) -> Tensor:
+        """The prediction for some of a batch."""
+        for resident in self.family.residents:
+            resident.enter()
+        texts = {name: each[part] for name, each in words.items()}
+        return self.family.predict(z_t[part], time[part], texts, None if given is None else given[part]).float()
 
     def denoise(
         self, z_t: Latents, t: Float[Tensor, " batch"], text: TextEmbedding, negative: TextEmbedding | None = None,
@@ -167,7 +198,7 @@ class VideoPrior:
     def with_film(self, changes: Mapping[str, object]) -> "VideoPrior":
         """The same model with other film settings (size, frames, ground …)."""
         prior = VideoPrior(self.family, replace(self.film, **changes))  # type: ignore[arg-type]
-        prior._sentences, prior.trained_on_captions = self._sentences, self.trained_on_captions
+        prior._sentences, prior.trained_on_captions, prior.batch = self._sentences, self.trained_on_captions, self.batch
         return prior
 
 

@@ -64,6 +64,13 @@ def rasterize(
     return Rendered(image, 1 - transmittance, depth)
 
 
+def film_device(device: torch.device) -> torch.device:
+    """Where films for a model on a device are best made: there if its rasteriser is installed, in main memory if not."""
+    from akd.render.raster_gsplat import gsplat_is_installed
+
+    return device if device.type == "cuda" and gsplat_is_installed() else torch.device("cpu")
+
+
 def rasterize_splats(
     splats: Splats,
     camera: Camera,

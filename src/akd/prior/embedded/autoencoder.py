@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from akd.prior.family import checkpointed
+from akd.prior.checkpointing import checkpointed
 
 Volume = Float[Tensor, "batch _channel _instant _row _column"]
 FRAME_CHUNK = 8

@@ -67,12 +67,18 @@ def embedded_family(
     folder: Path, index: Mapping[str, Any], *, dtype: torch.dtype = torch.float32, device: str = "cpu"
 ) -> "EmbeddedCogVideoX | None":
     """The model of a folder as plain torch modules; ``None`` if it is of another kind."""
+    config = embedded_configuration(folder, index)
+    return None if config is None else EmbeddedCogVideoX.load(folder, config, dtype=dtype, device=device)
+
+
+def embedded_configuration(folder: Path, index: Mapping[str, Any]) -> Configuration | None:
+    """What a folder holds if the modules here can run it; ``None`` if it is of another kind."""
     named = {part: entry[1] if isinstance(entry, list) else entry for part, entry in index.items()}
     known = named.get("_class_name") in PIPELINES and all(named.get(part) == name for part, name in CLASSES.items())
     config = Configuration.read(folder) if known else None
     if config is None or not config.supported or config.takes_first_frame != (named["_class_name"] == PIPELINES[1]):
         return None
-    return EmbeddedCogVideoX.load(folder, config, dtype=dtype, device=device)
+    return config
 
 
 class EmbeddedCogVideoX(Family):
@@ -107,6 +113,13 @@ class EmbeddedCogVideoX(Family):
     @property
     def device(self) -> torch.device:
         return self._network.proj_out.weight.device
+
+    @property
+    def text_device(self) -> torch.device:
+        return self.device
+
+    def drop_text_encoder(self) -> None:
+        """It is so small that it stays."""
 
     @property
     def max_text_tokens(self) -> int:

@@ -5,7 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from akd.prior.family import Condition, Family, FilmGrid, Pixels, TextEmbedding, beside, checkpointed, onloaded, posterior_mean
+from akd.prior.checkpointing import checkpointed
+from akd.prior.family import Condition, Family, FilmGrid, Pixels, TextEmbedding, beside, posterior_mean
 from akd.prior.schedule import Latents, NoiseSchedule, diffusion_schedule
 from akd.render.film import FilmSettings
 
@@ -16,6 +17,11 @@ FIRST_FRAME_OFFSET = 2.0
 class CogVideoX(Family):
     pipeline_class = "CogVideoXPipeline"
     encode_chunk_frames = 9
+
+    def __init__(self, pipe: Any) -> None:
+        super().__init__(pipe)
+        # Within a chunk, too, so that one block's activations are held at a time.
+        pipe.vae.enable_gradient_checkpointing(checkpointed)
 
     @property
     def max_text_tokens(self) -> int:
@@ -48,26 +54,26 @@ class CogVideoX(Family):
 
     def embed(self, text: str) -> TextEmbedding:
         longest = self.max_text_tokens
-        embedded, _ = self.pipe.encode_prompt(text, do_classifier_free_guidance=False, max_sequence_length=longest)
+        embedded, _ = self.pipe.encode_prompt(
+            text, do_classifier_free_guidance=False, max_sequence_length=longest, device=self.text_device
+        )
         return {"encoder_hidden_states": embedded}
 
     def encode(self, video: Pixels) -> Latents:
         """Chunks of frames as diffusers' autoencoder takes them, each with gradient checkpointing."""
         vae, cache, moments = self.pipe.vae, None, []
-        if vae.use_tiling:
-            return posterior_mean(checkpointed(lambda x: vae.encode(x).latent_dist.parameters, video)) * vae.config.scaling_factor
         size = vae.num_sample_frames_batch_size
         extra = video.shape[2] % size if video.shape[2] > size else 0
         begin = 0
         while begin < video.shape[2]:
             end = min(begin + size + (extra if begin == 0 else 0), video.shape[2])
-            part, cache = checkpointed(self._encode_part, video[:, :, begin:end], cache)
+            part, cache = checkpointed(self._encode_part, video[:, :, begin:end], cache, spill=self.spill)
             moments.append(part)
             begin = end
         return posterior_mean(torch.cat(moments, 2)) * vae.config.scaling_factor
 
     def _encode_part(self, video: Pixels, cache: Any) -> tuple[Tensor, Any]:
-        vae = onloaded(self.pipe.vae)
+        vae = self.pipe.vae
         moments, cache = vae.encoder(video, conv_cache=cache)
         return (moments if vae.quant_conv is None else vae.quant_conv(moments)), cache
 

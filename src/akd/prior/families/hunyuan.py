@@ -1,10 +1,12 @@
 """HunyuanVideo: guidance is an input of the network. Predicts flow."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from akd.prior.checkpointing import spilled
 from akd.prior.family import Condition, Family, FilmGrid, Pixels, TextEmbedding, posterior_mean
 from akd.prior.schedule import Latents, NoiseSchedule
 from akd.render.film import FilmSettings
@@ -39,11 +41,12 @@ class HunyuanVideo(Family):
         return NoiseSchedule("flow", None, config.num_train_timesteps, config.get("shift") or 1.0)
 
     def embed(self, text: str) -> TextEmbedding:
-        embedded, pooled, mask = self.pipe.encode_prompt(text)
+        embedded, pooled, mask = self.pipe.encode_prompt(text, device=self.text_device)
         return {"encoder_hidden_states": embedded, "pooled_projections": pooled, "encoder_attention_mask": mask}
 
     def encode(self, video: Pixels) -> Latents:
-        return posterior_mean(self.pipe.vae.encode(video).latent_dist.parameters) * self.pipe.vae.config.scaling_factor
+        with spilled() if self.spill else nullcontext():
+            return posterior_mean(self.pipe.vae.encode(video).latent_dist.parameters) * self.pipe.vae.config.scaling_factor
 
     def decode(self, latents: Latents) -> Pixels:
         return self.pipe.vae.decode(latents / self.pipe.vae.config.scaling_factor).sample

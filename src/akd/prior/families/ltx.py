@@ -1,9 +1,11 @@
 """LTX-Video: strongly compressed latents, one token each. Predicts flow."""
 
+from contextlib import nullcontext
 from typing import Any
 
 from torch import Tensor
 
+from akd.prior.checkpointing import spilled
 from akd.prior.family import Condition, Family, FilmGrid, Pixels, TextEmbedding, per_channel, posterior_mean
 from akd.prior.schedule import Latents, NoiseSchedule
 from akd.render.film import FilmSettings
@@ -36,12 +38,13 @@ class LTXVideo(Family):
         return NoiseSchedule("flow", None, self.pipe.scheduler.config.num_train_timesteps, 3.0)
 
     def embed(self, text: str) -> TextEmbedding:
-        embedded, mask, *_ = self.pipe.encode_prompt(text, do_classifier_free_guidance=False)
+        embedded, mask, *_ = self.pipe.encode_prompt(text, do_classifier_free_guidance=False, device=self.text_device)
         return {"encoder_hidden_states": embedded, "encoder_attention_mask": mask}
 
     def encode(self, video: Pixels) -> Latents:
         vae = self.pipe.vae
-        mean = posterior_mean(vae.encode(video).latent_dist.parameters)
+        with spilled() if self.spill else nullcontext():
+            mean = posterior_mean(vae.encode(video).latent_dist.parameters)
         return (mean - per_channel(vae.latents_mean, mean)) * vae.config.scaling_factor / per_channel(vae.latents_std, mean)
 
     def decode(self, latents: Latents) -> Pixels:

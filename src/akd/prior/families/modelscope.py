@@ -5,7 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from akd.prior.family import Condition, Family, FilmGrid, Pixels, TextEmbedding, checkpointed, posterior_mean
+from akd.prior.checkpointing import checkpointed
+from akd.prior.family import Condition, Family, FilmGrid, Pixels, TextEmbedding, posterior_mean
 from akd.prior.schedule import Latents, NoiseSchedule, diffusion_schedule
 from akd.render.film import FilmSettings
 
@@ -40,12 +41,12 @@ class ModelScope(Family):
         return diffusion_schedule("v" if kind == "v_prediction" else "epsilon", self.pipe.scheduler.alphas_cumprod)
 
     def embed(self, text: str) -> TextEmbedding:
-        embedded, _ = self.pipe.encode_prompt(text, self.pipe._execution_device, 1, False)
+        embedded, _ = self.pipe.encode_prompt(text, self.text_device, 1, False)
         return {"encoder_hidden_states": embedded}
 
     def encode(self, video: Pixels) -> Latents:
         pictures = video.transpose(1, 2).flatten(0, 1)
-        parts = [checkpointed(self._encode_part, part) for part in pictures.split(ENCODE_CHUNK_FRAMES)]
+        parts = [checkpointed(self._encode_part, part, spill=self.spill) for part in pictures.split(ENCODE_CHUNK_FRAMES)]
         moments = torch.cat(parts).unflatten(0, (len(video), -1)).transpose(1, 2)
         return posterior_mean(moments) * self.pipe.vae.config.scaling_factor
 

@@ -1,0 +1,58 @@
+"""What is known of models, as text: one in detail, or all as a table of the documentation."""
+
+from collections.abc import Iterable
+
+from akd.prior.info import PriorInfo
+from akd.prior.placement import Residence
+from akd.prior.plan import RESERVE_GIGABYTES
+
+CARD_TERAFLOPS = 60.0
+"""Work that a card does in a second in bf16 in such networks (a third of what an RTX 4090 or A100 promises); an estimate."""
+RESIDENCES: tuple[Residence, ...] = ("none", "model", "sequential")
+
+
+def step_seconds(info: PriorInfo, draws: int = 1) -> float:
+    """Seconds of one distillation step on such a card, without films and copies."""
+    return (info.encode_teraflop + draws * info.predict_teraflop) / CARD_TERAFLOPS
+
+
+def one_model(info: PriorInfo) -> str:
+    """Sizes, memory and work of a model, line by line."""
+    memory = info.memory
+    rows = {
+        "network": f"{info.network_parameters / 1e9:.3f} billion parameters, {memory.network_gigabytes:.1f} GB in bf16",
+        "autoencoder": f"{info.vae_parameters / 1e6:.0f} million parameters, {memory.vae_gigabytes:.2f} GB",
+        "text encoders": f"{info.text_parameters / 1e9:.2f} billion parameters, {memory.text_gigabytes:.1f} GB in main memory",
+        "film": f"{info.frames} frames of {info.width} × {info.height}",
+        "latents": f"{tuple(info.latents)}, {info.tokens:,} tokens",
+        "one evaluation": f"{info.predict_teraflop / 2:.1f} TFLOP, {memory.predict_gigabytes:.1f} GB besides weights",
+        "encoding and its way back": f"{info.encode_teraflop:.1f} TFLOP, {memory.encode_gigabytes:.1f} GB besides weights",
+    }
+    rows |= {f"peak with --offload {each}": f"{_peak(info, each):.1f} GB" for each in RESIDENCES}
+    width = max(map(len, rows))
+    lines = [f"{name:<{width}}  {value}" for name, value in rows.items()]
+    return "\n".join((info.name, *lines, "Memory is counted on tensors without values; kernels and gaps are taken as 0.8 GB."))
+
+
+def _peak(info: PriorInfo, offload: Residence, quantize: str = "none") -> float:
+    return info.memory.peak(offload, quantize=quantize) + RESERVE_GIGABYTES
+
+
+def model_table(found: Iterable[PriorInfo]) -> str:
+    """A table in Markdown: memory by plan, work and estimated time of each model at its own film."""
+    head = (
+        "| model | film | weights [GB] | encode + way back [GB] | peak: none | model | sequential | model, int8 |"
+        " TFLOP per step | s per step |\n|---|---|---|---|---|---|---|---|---|---|"
+    )
+    return "\n".join((head, *map(_row, found)))
+
+
+def _row(info: PriorInfo) -> str:
+    memory = info.memory
+    peaks = [f"{_peak(info, each):.1f}" for each in RESIDENCES] + [f"{_peak(info, 'model', 'int8'):.1f}"]
+    film = f"{info.frames} × {info.height} × {info.width}"
+    cells = (
+        info.name, film, f"{memory.network_gigabytes + memory.vae_gigabytes:.1f}", f"{memory.encode_gigabytes:.1f}", *peaks,
+        f"{info.step_teraflop:.0f}", f"{step_seconds(info):.0f}",
+    )  # fmt: skip
+    return "| " + " | ".join(cells) + " |"
