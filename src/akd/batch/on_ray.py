@@ -34,6 +34,8 @@ def on_ray(tasks: Iterable[Task], *, workers: int | None, address: str | None, r
                 while task is not None and (actor := pool.take(task.needs)) is not None:
                     running[actor.answer.remote(task)] = (actor, task)
                     task = next(stream, None)
+                if task is None:
+                    pool.end_idle()
                 (ready, *_), _ = ray.wait(list(running), num_returns=1)
                 actor, done = running.pop(ready)
                 yield done, pool.answer(actor, done.needs, ready)
@@ -71,6 +73,12 @@ class Pool:
             return Failed(f"Its worker died {self.retries + 1} times ({_first_line(error)}): {cure}.")
         self.free.setdefault(needs, []).append(actor)
         return result
+
+    def end_idle(self) -> None:
+        """Give back what free actors hold: one that lost its node may wait for it."""
+        for actor in [actor for actors in self.free.values() for actor in actors]:
+            self._end(actor)
+        self.free.clear()
 
     def close(self) -> None:
         for actor in list(self.all):

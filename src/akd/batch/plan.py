@@ -95,7 +95,7 @@ class Checker:
     def __init__(self, folder: Path, threads: int) -> None:
         self.folder, self.threads = folder, threads
         self.files: dict[str, str] = {}
-        self.prints: dict[Path, str] = {}
+        self.prints: dict[tuple[Path, ...], list[str]] = {}
         self.sentences: dict[tuple[str, bool], str | None] = {}
 
     def work(self, row: Row) -> tuple[Work, float]:
@@ -116,7 +116,7 @@ class Checker:
             raise AkdError(f"{missing[0]} is missing.")
         request = kind.request(values)
         self._check_sentence(name, request)
-        prints = [self._print(path) for path in kind.files(request)]
+        prints = self._prints(kind, request)
         identity = json.dumps({"kind": name} | kind.identity(request, prints), sort_keys=True)
         digest = hashlib.sha256(identity.encode()).hexdigest()[:ID_LENGTH]
         prior = request.prior if kind.uses_prior else None
@@ -130,12 +130,15 @@ class Checker:
             self.files[name] = str(self.folder / name) if path.exists() else name
         return self.files[name]
 
-    def _print(self, path: Path) -> str:
-        if path not in self.prints:
-            if not path.is_file():
-                raise AkdError(f"There is no file {path}.")
-            self.prints[path] = fingerprint(path)
-        return self.prints[path]
+    def _prints(self, kind: Any, request: Any) -> list[str]:
+        """Fingerprints of the files of a request; rows with the same files share them."""
+        inputs = tuple(kind.inputs(request))
+        if inputs not in self.prints:
+            missing = [path for path in inputs if not path.is_file()]
+            if missing:
+                raise AkdError(f"There is no file {missing[0]}.")
+            self.prints[inputs] = [fingerprint(path) for path in kind.files(request)]
+        return self.prints[inputs]
 
     def _check_sentence(self, kind: str, request: Any) -> None:
         """What the embedded prior would refuse to read; other priors are too large to be loaded for that."""

@@ -4,7 +4,7 @@ import os
 import socket
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import akd
@@ -36,7 +36,7 @@ class Work:
     needs: Needs
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return {**vars(self), "needs": vars(self.needs)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Work":

@@ -8,6 +8,7 @@ import tyro
 
 from akd.cli.console import PLAIN, AsJson, console, print_error, print_json
 from akd.errors import AkdError
+from akd.files.writing import check_output_folder
 
 if TYPE_CHECKING:
     from akd.batch.place import Place
@@ -30,7 +31,7 @@ def batch(
     order: Literal["listed", "shortest"] = "listed",
     retries: int = 3,
     check: bool = False,
-    videophy: Path | None = None,
+    videophy: bool = False,
     as_json: AsJson = False,
 ) -> None:
     """Do a table of jobs, on one core, several, or many machines.
@@ -45,24 +46,26 @@ def batch(
         akd batch jobs.csv --out s3://bucket/night --ray auto
         akd batch status runs/night
         akd batch report runs/night
-        akd batch export runs/night --videophy films
+        akd batch export runs/night --videophy --out films
 
     Args:
         words: The table; or what to do with a batch's folder: status, report (a page with all strips) or export (its films).
-        out: Folder or fsspec URL of the results; by default runs/ and the table's name.
+        out: Folder or fsspec URL of the results, by default runs/ and the table's name; with export, of the films.
         workers: Processes at a time; more than one needs akd[ray]. By default one, or what a cluster has room for.
         ray: Address of a Ray cluster, or auto for the one on this machine.
         threads: Cores of each job.
         order: Jobs as they are listed, or the shortest first.
         retries: How often a job is begun again (from its checkpoint) if its worker or node dies.
         check: Only check the table.
-        videophy: With export: the folder to write films and videophy.csv to.
+        videophy: With export: also the table that VideoPhy's scorers take, videophy.csv.
     """
     from akd.batch.place import Place
     from akd.batch.run import BatchSettings
 
     if len(words) == 2 and words[0] in FOLDER_COMMANDS:
-        FOLDER_COMMANDS[words[0]](Place(words[1].rstrip("/")), as_json, videophy)
+        if (words[0] == "export") != videophy:
+            raise AkdError("Films are exported as VideoPhy takes them: akd batch export FOLDER --videophy.")
+        FOLDER_COMMANDS[words[0]](Place(words[1].rstrip("/")), out, as_json)
         return
     if len(words) != 1:
         raise AkdError("Give a table of jobs, as in: akd batch jobs.csv; or status, report or export and a folder.")
@@ -116,7 +119,23 @@ def _progress(screen: Any) -> Any:
     return TableProgress(screen)
 
 
-def _status(place: "Place", as_json: bool, videophy: Path | None) -> None:
+def _report(place: "Place", out: str | None, as_json: bool) -> None:
+    from akd.batch.gallery import PAGE, write_gallery
+
+    count = write_gallery(place)
+    console().print(f"Wrote {place.url}/{PAGE}: {count} jobs.", **PLAIN)
+
+
+def _export(place: "Place", out: str | None, as_json: bool) -> None:
+    from akd.batch.films import export_videophy
+
+    target = Path(out or f"{place.url.rpartition('/')[2]}-videophy")
+    check_output_folder(target, force=False)
+    count = export_videophy(place.url, target)
+    console().print(f"Wrote {target}: {count} films and videophy.csv.", **PLAIN)
+
+
+def _status(place: "Place", out: str | None, as_json: bool) -> None:
     from akd.batch.run import read_status
 
     status = read_status(place)
@@ -143,5 +162,5 @@ def _print_status(name: str, status: "Status") -> None:
         screen.print(f"· row {row['row']} ({row['folder']}): {row['reason']}", **PLAIN)
 
 
-FOLDER_COMMANDS = {"status": _status}
+FOLDER_COMMANDS = {"status": _status, "report": _report, "export": _export}
 """What can be done with the folder of a batch."""

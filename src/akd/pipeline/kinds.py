@@ -75,7 +75,7 @@ def animate_job(prompt: str = "", character: str | None = None, recipe: str = "d
         check_types(Job, options)
     except (TypeError, ValueError) as error:
         raise AkdError(f"The values cannot be used ({error}).") from error
-    return Job(prompt, None if character is None else str(Path(character).resolve()), recipe=chosen, **options)
+    return Job(prompt, None if character is None else _resolved(character), recipe=chosen, **options)
 
 
 @cache
@@ -83,6 +83,11 @@ def _recipe(name: str, changes: tuple[tuple[str, Any], ...]) -> Recipe:
     made = replace(RECIPES[name], **dict(changes))
     check_types(Recipe, vars(made))
     return made
+
+
+@cache
+def _resolved(path: str) -> str:
+    return str(Path(path).resolve())
 
 
 def _frozen(value: Any) -> Any:
