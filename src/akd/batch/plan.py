@@ -124,10 +124,10 @@ class Checker:
         return Work(digest, row.number, name, f"{_slug(name, values)}-{digest}", values, prints, needs), kind.cost(request)
 
     def _absolute(self, name: str) -> str:
-        """A path is meant from the table's folder; what is no file there stays as it is, such as a character in words."""
+        """A path is meant from the table's folder; a character in words stays as it is."""
         if name not in self.files:
             path = self.folder / name.partition("#")[0]
-            self.files[name] = str(self.folder / name) if path.exists() else name
+            self.files[name] = str(self.folder / name) if path.suffix or path.exists() else name
         return self.files[name]
 
     def _prints(self, kind: Any, request: Any) -> list[str]:
