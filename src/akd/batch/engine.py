@@ -1,6 +1,6 @@
 """Tasks done one after the other in this process: the meaning of a batch. ``on_ray`` does the same on many machines."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -98,3 +98,21 @@ def each(
     from akd.batch.on_ray import on_ray
 
     return on_ray(tasks, workers=workers, address=ray, retries=retries)
+
+
+def do_all(
+    do: Callable[..., Any], arguments: Sequence[Mapping[str, Any]], *, workers: int = 1, prior: str | None = None,
+    report: Callable[[int, int], None] = lambda done, count: None,
+) -> None:  # fmt: skip
+    """Call a function of a module for each of the arguments; several workers have one core each. Stops at what fails."""
+    import torch
+
+    if workers == 1:
+        loaded = Loaded(torch.get_num_threads())
+        answers: Iterable[Any] = (do(loaded, **given) for given in arguments)
+    else:
+        answers = (result for _, result in each((Task(do, given, Needs(prior)) for given in arguments), workers=workers))
+    for done, result in enumerate(answers, 1):
+        if isinstance(result, Failed):
+            raise AkdError(result.reason)
+        report(done, len(arguments))

@@ -50,6 +50,8 @@ class Clips:
     """Folder of the run; clips, latents, training states and the result live below it."""
     count: int = 380
     """How many individuals."""
+    workers: int = 1
+    """Processes at a time, one core each; more than one needs akd[ray]."""
     current_plans: bool = False
     """Begin a run with all plans and words of this version instead of the shipped prior's. A run keeps what it began with."""
 
@@ -62,7 +64,7 @@ class Clips:
             task = progress.add_task("filming individuals", total=None)
             film_run(
                 PriorRun(self.folder), self.count, lambda done, count: progress.update(task, completed=done, total=count),
-                current_plans=self.current_plans,
+                current_plans=self.current_plans, workers=self.workers,
             )  # fmt: skip
         console().print(f"Clips are in {self.folder}")
 

@@ -60,7 +60,7 @@ class PriorRun:
 
 def film_run(
     run: PriorRun, count: int = INDIVIDUALS, report: Callable[[int, int], None] = lambda done, count: None,
-    *, current_plans: bool = False,
+    *, current_plans: bool = False, workers: int = 1,
 ) -> None:  # fmt: skip
     """Film what is missing: one held-out individual of every plan, and so many training individuals.
 
@@ -68,8 +68,8 @@ def film_run(
     """
     card = run_card(run.folder, current=current_plans)
     every = card.plans + card.held_out_plans
-    write_clips(run.held_out, len(every), first_seed=card.first_held_out_seed, plans=every, report=report)
-    write_clips(run.clips, count, plans=card.plans, report=report)
+    write_clips(run.held_out, len(every), first_seed=card.first_held_out_seed, plans=every, report=report, workers=workers)
+    write_clips(run.clips, count, plans=card.plans, report=report, workers=workers)
 
 
 def train_vae_run(run: PriorRun, training: TrainingConfig = DECODER) -> None:
