@@ -57,13 +57,13 @@ def patch_everything() -> None:
     import pytest
 
     from akd.distill.loop import Distillation
-    from akd.prior import load
+    from akd.pipeline import kinds
     from quick_runs import quickly
     from test_animate import closed_prior
 
     patch = pytest.MonkeyPatch()
     quickly(patch)
-    patch.setattr(load, "load_prior", lambda name="embedded", **options: closed_prior())
+    patch.setattr(kinds, "load_prior", lambda name="embedded", **options: closed_prior())
     step, counter, pause = Distillation.step, os.environ[COUNTED], float(os.environ[PAUSE])
 
     def counted(run: Distillation) -> dict[str, float]:

@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import pytest
@@ -15,6 +16,7 @@ from akd.batch import engine, results
 from akd.batch.cells import cell_value
 from akd.batch.engine import Failed, Needs, Task
 from akd.batch.gallery import write_gallery
+from akd.batch.needs import gpu_share
 from akd.batch.place import Place
 from akd.batch.plan import Plan, TableError, check_table
 from akd.batch.results import read_results
@@ -22,7 +24,6 @@ from akd.batch.run import BatchSettings, read_status, run_batch
 from akd.batch.table import expand_grid, read_table
 from akd.files import writing
 from akd.pipeline import kinds
-from akd.prior import load
 from quick_batch import batch_command, environment, write_jobs
 from quick_runs import Killed, at_call, content, quickly
 from test_animate import closed_prior
@@ -31,8 +32,7 @@ from test_animate import closed_prior
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     quickly(monkeypatch)
-    monkeypatch.setattr(load, "load_prior", lambda name="embedded", **options: closed_prior())
-    monkeypatch.setitem(vars(akd), "load_prior", load.load_prior)
+    monkeypatch.setattr(kinds, "load_prior", lambda name="embedded", **options: closed_prior())
 
 
 def checked(path: Path) -> Plan:
@@ -142,14 +142,23 @@ def test_paths_are_meant_from_the_table_and_content_decides(tmp_path: Path) -> N
     assert next(checked(tmp_path / "there" / "jobs.csv").works()).id != one.id
 
 
-def test_order_and_needs(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("device", "prior", "share"),
+    [("cpu", "a/b", 0.0), ("auto", "embedded", 0.0), ("cuda:1", "embedded", 1.0), ("auto", "a/b", 1.0)],
+)
+def test_big_models_need_a_card(device: str, prior: str, share: float) -> None:
+    assert gpu_share(SimpleNamespace(device=device, prior=prior)) == share
+    assert gpu_share(SimpleNamespace(character="a.glb")) == 0.0
+
+
+def test_work_with_the_same_prior_is_together_and_the_shortest_may_be_first(tmp_path: Path) -> None:
     path = tmp_path / "jobs.jsonl"
     rows = [{"prompt": "x walks", "iterations": n, "prior": prior} for n in (9, 3, 6) for prior in ("embedded", "a/b")]
     path.write_text("\n".join(map(json.dumps, rows)))
     plan = checked(path)
-    listed = [(work.needs.prior, work.values["iterations"]) for work in plan.works()]
+    listed = [(work.values["prior"], work.values["iterations"]) for work in plan.works()]
     assert listed == [(prior, n) for prior in ("embedded", "a/b") for n in (9, 3, 6)]
-    shortest = [(work.needs.prior, work.values["iterations"]) for work in plan.works("shortest")]
+    shortest = [(work.values["prior"], work.values["iterations"]) for work in plan.works("shortest")]
     assert shortest == [(prior, n) for prior in ("embedded", "a/b") for n in (3, 6, 9)]
 
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import akd
 from akd.errors import AkdError
 
 
@@ -14,7 +13,7 @@ class Needs:
     """What a worker must have for a task; workers with the same needs are shared."""
 
     prior: str | None = None
-    """The video model, which a worker loads once."""
+    """Key of the video model, which a worker loads once."""
     cpus: float = 1.0
     """Cores, and threads of the work: results depend on them in their last digits."""
     gpus: float = 0.0
@@ -47,12 +46,12 @@ class Loaded:
         torch.set_num_threads(max(1, int(threads)))
         self._priors: dict[str, Any] = {}
 
-    def prior(self, name: str) -> Any:
+    def prior(self, key: str, load: Callable[[], Any]) -> Any:
         """A video model, loaded when it is first asked for; another one takes its place in memory."""
-        if name not in self._priors:
+        if key not in self._priors:
             self._priors.clear()
-            self._priors[name] = akd.load_prior(name)
-        return self._priors[name]
+            self._priors[key] = load()
+        return self._priors[key]
 
 
 def in_this_process(tasks: Iterable[Task]) -> Iterator[tuple[Task, Any]]:

@@ -46,7 +46,7 @@ def result_row(work: Work, answer: Any) -> dict[str, Any]:
     row: dict[str, Any] = dict.fromkeys((*TEXTS, *INTEGERS, "seconds", *measure_names()))
     row |= {"id": work.id, "row": work.row, "kind": work.kind, "folder": f"{RUNS}/{work.name}", "asked": json.dumps(asked)}
     row |= {name: asked.get(name) for name in ("prompt", "character", "clip")}
-    row |= {"seed": asked.get("seed", 0), "prior": work.needs.prior, "finished": datetime.now(UTC).isoformat(timespec="seconds")}
+    row |= {"seed": asked.get("seed", 0), "prior": _prior_name(work), "finished": datetime.now(UTC).isoformat(timespec="seconds")}
     if isinstance(answer, Failed):
         return row | {"status": FAILED, "reason": answer.reason}
     measured = dict(answer["result"].get("measured", {}))
@@ -55,6 +55,10 @@ def result_row(work: Work, answer: Any) -> dict[str, Any]:
     row |= {name: answer[name] for name in ("seconds", "node", "process")} | {"versions": json.dumps(answer["versions"])}
     row |= {"verdict": measured.pop("verdict", None), "sentence": answer["result"]["sentence"], "more": json.dumps(measured)}
     return row | {"status": DONE}
+
+
+def _prior_name(work: Work) -> str | None:
+    return None if work.needs.prior is None else work.values.get("prior", "embedded")
 
 
 class Results:

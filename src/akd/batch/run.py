@@ -37,6 +37,8 @@ class BatchSettings:
     """Address of a Ray cluster."""
     threads: int = 1
     """Cores of each job."""
+    gpus: float | None = None
+    """Share of a GPU of each job; None: what its prior needs."""
     order: Order = "listed"
     retries: int = 3
     """How often a job whose worker died is begun again."""
@@ -91,7 +93,7 @@ def check_only(table: Path, settings: BatchSettings) -> Plan:
 @contextmanager
 def _checked(table: Path, settings: BatchSettings) -> Iterator[Plan]:
     with tempfile.TemporaryFile(prefix="akd-batch-") as file:
-        yield check_table(table, file, threads=settings.threads)
+        yield check_table(table, file, threads=settings.threads, gpus=settings.gpus)
 
 
 def _held(place: Place) -> Any:

@@ -5,6 +5,7 @@ import socket
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import akd
@@ -76,6 +77,6 @@ def _do(loaded: Loaded, work: Work, place: Place) -> None:
     if [fingerprint(path) for path in files] != work.prints:
         changed = ", ".join(path.name for path in files)
         raise AkdError(f"Its files have changed since the table was checked ({changed}): start the batch again.")
-    prior = loaded.prior(work.needs.prior) if work.needs.prior is not None else None
+    prior = None if kind.load is None else loaded.prior(str(work.needs.prior), partial(kind.load, request))
     with place.folder(work.name) as folder, folder.kept_safe() as progress:
         kind.run(request, folder.path, prior, progress)

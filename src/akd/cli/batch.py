@@ -28,6 +28,7 @@ def batch(
     workers: int | None = None,
     ray: str | None = None,
     threads: int = 1,
+    gpus: float | None = None,
     order: Literal["listed", "shortest"] = "listed",
     retries: int = 3,
     check: bool = False,
@@ -54,6 +55,7 @@ def batch(
         workers: Processes at a time; more than one needs akd[ray]. By default one, or what a cluster has room for.
         ray: Address of a Ray cluster, or auto for the one on this machine.
         threads: Cores of each job.
+        gpus: Share of a GPU of each job, such as 0.5 for two on a card; by default none on the CPU, else a whole one.
         order: Jobs as they are listed, or the shortest first.
         retries: How often a job is begun again (from its checkpoint) if its worker or node dies.
         check: Only check the table.
@@ -73,7 +75,7 @@ def batch(
     place = Place((out or f"runs/{table.stem}").rstrip("/"))
     if place.is_folder:
         place = Place(str(place.path.resolve()))  # workers may have another current folder
-    _do(table, place, BatchSettings(workers, ray, threads, order, retries), check)
+    _do(table, place, BatchSettings(workers, ray, threads, gpus, order, retries), check)
 
 
 def _do(table: Path, place: "Place", settings: "BatchSettings", check: bool) -> None:

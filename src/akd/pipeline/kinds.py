@@ -17,10 +17,14 @@ from akd.files.labels_json import label_path
 from akd.pipeline.job import Job, Progress, check_types
 from akd.pipeline.motion_runs import PoseSample, Retarget, Rigging, Tracking
 from akd.pipeline.runs import run
+from akd.prior.load import load_prior
 from akd.prior.prior import VideoPrior
 
 NOT_ASKED = {"fingerprint", "recipe", "individual"}
 """Fields of ``Job`` that are no columns: found by us, or asked for by other names."""
+
+PRIOR_FIELDS = ("prior", "device", "dtype", "offload", "film", "quantize")
+"""Fields of ``Job`` that say which prior is loaded, and how."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,8 @@ class Kind:
     """Do it in a folder, or finish what was begun there; ``result.json`` comes last."""
     cost: Callable[[Any], float]
     """About how long it takes, in units that only compare requests [iterations of the default recipe]."""
-    uses_prior: bool = False
+    load: Callable[[Any], VideoPrior] | None = None
+    """Loads the prior that a request needs; None for kinds that need none."""
 
     def request(self, values: Mapping[str, Any]) -> Any:
         """A checked request; entries that are not said have their defaults."""
@@ -49,6 +54,12 @@ class Kind:
         if unknown:
             raise AkdError(f"There is no column {unknown[0]!r}; choose from {', '.join(self.columns)}.")
         return self.make(**values)
+
+    def prior_key(self, request: Any) -> str | None:
+        """Requests with the same key can share a loaded prior; None without one."""
+        if self.load is None:
+            return None
+        return ", ".join(str(vars(request)[name]) for name in PRIOR_FIELDS if vars(request).get(name) is not None)
 
     def files(self, request: Any) -> list[Path]:
         """The files whose content decides the result: those that a request reads, and labels that correct them."""
@@ -119,7 +130,7 @@ KINDS: dict[str, Kind] = {
     "animate": Kind(
         JOB_COLUMNS | {"recipe": str} | RECIPE_COLUMNS, frozenset({"prompt"}), animate_job,
         lambda job: [] if job.character is None else [Path(job.character)], frozenset({"character", "fingerprint"}),
-        _run_animation, _iterations, uses_prior=True,
+        _run_animation, _iterations, lambda job: load_prior(job.prior),
     ),
     "rig": _plain(Rigging, "character", "skeleton", cost=10.0),
     "track": _plain(Tracking, "clip", cost=60.0),

@@ -4,6 +4,7 @@ The motions need not be good: what counts is that they come from the prior's sco
 """
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from akd.files.motion_npz import read_motion
 from akd.pipeline.job import Job, make_task
 from akd.posespace.denoiser import Poses
 from akd.posespace.representation import pose_to_vectors, rig_descriptor
+from akd.prior.load import load_prior
 from akd.prior.prior import VideoPrior
 from akd.rig import Rig
 from akd.training.data_card import TRAINING_PLANS
@@ -79,7 +81,7 @@ def distil_poses(
 
 def _distil_shard(loaded: Loaded, path: Path, prior: VideoPrior | str, plan: str, number: int, each: int) -> None:
     if not path.exists():
-        ready = loaded.prior(prior) if isinstance(prior, str) else prior
+        ready = loaded.prior(prior, partial(load_prior, prior)) if isinstance(prior, str) else prior
         write_shard(path, [_distilled_rig_poses(ready, plan, number, each)])
 
 
