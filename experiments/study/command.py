@@ -38,6 +38,7 @@ def study(
     limit: int = 500,
     only: str = "",
     most: int | None = None,
+    workers: int = 1,
     out: Path | None = None,
     show: bool = False,
 ) -> None:
@@ -57,13 +58,14 @@ def study(
         limit: Iterations after which the paper's recipe is stopped.
         only: Run only trials whose key contains this.
         most: Run at most so many trials now.
+        workers: Processes at a time, one core each; more than one needs akd[ray].
         out: The folder of rows; by default runs/studies/NAME.
         show: Only show what there is.
     """
     from akd.cli.progress import RunProgress
     from akd.distill.recipe import DEFAULT
     from experiments.study.rows import outcome
-    from experiments.study.run_study import run_trials, write_sheet, write_tables
+    from experiments.study.run_study import run_trials, run_trials_on, write_sheet, write_tables
     from experiments.study.run_trial import StudyContext
     from experiments.study.studies import STUDIES, Options
 
@@ -74,8 +76,10 @@ def study(
         return
     if not show:
         trials = [trial for trial in STUDIES[name](Options(recipe, seeds, limit, assets)) if only in trial.key][:most]
+        context = StudyContext(folder.resolve(), prior, weaker, assets)
         with RunProgress(screen) as progress:
-            for row in run_trials(trials, StudyContext(folder, prior, weaker, assets), progress):
+            rows = run_trials(trials, context, progress) if workers == 1 else run_trials_on(workers, trials, context)
+            for row in rows:
                 screen.print(f"{row['arm']}, {row['character']}, {row['wish']}, seed {row['seed']}: {outcome(row)}", **PLAIN)
     _print_tables(folder)
     written = [write_tables(folder), write_sheet(folder)]

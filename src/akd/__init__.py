@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from akd.pipeline.animate import animate_steps as animate_steps
     from akd.pipeline.creature import make_character as make_character
     from akd.pipeline.job import Progress as Progress
+    from akd.pipeline.kinds import KINDS as KINDS
     from akd.pipeline.results import Animation as Animation
     from akd.pipeline.save import save as save
     from akd.posespace.solving import Handle as Handle
@@ -60,6 +61,7 @@ _WHERE = {
     "load_prior": "prior.load", "Rig": "rig", "Motion": "motion", "Pose": "skeleton", "Skeleton": "skeleton", "Mesh": "mesh",
     "Handle": "posespace.solving", "ESTIMATORS": "distill.estimators", "PLANS": "creatures.plans", "Plan": "creatures.plan",
     "Chain": "creatures.plan", "Section": "creatures.plan", "AkdError": "errors",
+    "KINDS": "pipeline.kinds",
 }  # fmt: skip
 """Public names, and the module that each comes from."""
 __all__ = sorted(_WHERE)

@@ -25,6 +25,8 @@ class Draw:
     """Folder of the run; it is made if there is none."""
     seeds: int = 165
     """Individuals of each plan, below the first held-out seed."""
+    workers: int = 1
+    """Processes at a time, one core each; more than one needs akd[ray]."""
     current_plans: bool = False
     """Begin a run with all plans of this version instead of those of the shipped weights. A run keeps the plans it began with."""
 
@@ -41,7 +43,10 @@ class Draw:
         folder = self.folder / "poses" / CREATURES
         with Progress(transient=True) as progress:
             task = progress.add_task("drawing poses", total=self.seeds)
-            write_pose_shards(folder, range(self.seeds), plans, report=lambda done, count: progress.update(task, completed=done))
+            write_pose_shards(
+                folder, range(self.seeds), plans, workers=self.workers,
+                report=lambda done, count: progress.update(task, completed=done),
+            )  # fmt: skip
         console().print(f"Poses are in {folder}", **PLAIN)
 
 
@@ -85,12 +90,13 @@ class Distil:
     """Individuals, of all plans in turn; each has two motions and gives up to 150 poses."""
     prior: str = "embedded"
     """The video model: embedded, a folder, or a name on the hub."""
+    workers: int = 1
+    """Processes at a time, one core each; more than one needs akd[ray]."""
     hardware: Hardware = field(default_factory=Hardware)
 
     def run(self) -> None:
         from rich.progress import Progress
 
-        from akd.prior.load import load_prior
         from akd.training.data_card import run_card
         from akd.training.posespace.distilled_poses import DISTILLED, FIRST_DISTILLED_SEED, distil_poses
 
@@ -102,7 +108,8 @@ class Distil:
         with Progress(transient=True) as progress:
             task = progress.add_task("distilling poses", total=self.count)
             kept = distil_poses(
-                folder, load_prior(self.prior, **vars(self.hardware)), self.count, plans=card.plans,
+                folder, load_prior(self.prior, **vars(self.hardware)) if self.workers == 1 else self.prior, self.count,
+                plans=card.plans, workers=self.workers,
                 report=lambda done, count: progress.update(task, completed=done),
             )  # fmt: skip
         console().print(f"{kept} poses are in {folder}", **PLAIN)

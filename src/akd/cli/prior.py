@@ -61,6 +61,8 @@ class Clips:
     """How often every real clip is filmed, each time on another body."""
     fresh: bool = False
     """Train from random weights instead of from the shipped ones."""
+    workers: int = 1
+    """Processes at a time, one core each; more than one needs akd[ray]."""
     current_plans: bool = False
     """Begin a run with all plans and words of this version instead of the shipped prior's. A run keeps what it began with."""
 
@@ -74,6 +76,7 @@ class Clips:
             counts = film_run(
                 PriorRun(self.folder), self.count, lambda done, count: progress.update(task, completed=done, total=count),
                 motions=self.motions, rounds=self.rounds, current_plans=self.current_plans, fresh=self.fresh,
+                workers=self.workers,
             )  # fmt: skip
         console().print(f"Clips are in {self.folder}")
         for what, number in counts.items():

@@ -43,6 +43,10 @@ LEFTOVER = re.compile(r".*\.[0-9a-f]{8}\.part(\.[^.]*)?")
 """What a process that was killed while it wrote leaves behind (see ``written_beside``)."""
 
 
+class FolderInUse(AkdError):
+    """Another process works in the folder at the moment."""
+
+
 def safe_name(text: str) -> str:
     """A name from a file or a sentence as one part of a path: it never leads to another folder, and every disk takes it."""
     name = UNFIT_FOR_NAMES.sub("-", text).strip(". -")[:NAME_LENGTH].strip(". -")
@@ -174,7 +178,7 @@ def _lock(handle: int, folder: Path) -> None:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
-        raise AkdError(f"Another akd is at work in {folder}: wait for it, stop it, or choose another --out.") from error
+        raise FolderInUse(f"Another akd is at work in {folder}: wait for it, stop it, or choose another --out.") from error
     except OSError:  # some network disks have no locks
         return
 

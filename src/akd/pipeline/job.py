@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -115,10 +116,13 @@ class Job:
 
 def check_types(cls: type, values: Mapping[str, Any]) -> None:
     """Refuse entries of a JSON object that do not have the types of a dataclass's fields."""
-    hints = get_type_hints(cls)
+    hints = _hints(cls)
     for name, value in values.items():
         if not _fits(value, hints[name]):
             raise AkdError(f"Its entry {name!r} is {str(value)[:40]!r}.")
+
+
+_hints = cache(get_type_hints)  # resolving them takes longer than comparing
 
 
 def _fits(value: object, hint: Any) -> bool:

@@ -47,7 +47,7 @@ def begin_runs(
     if folder.is_dir():
         with RunFolder(folder).locked():  # else another process would be noticed only when the prior is loaded
             pass
-    if job.character is not None:
+    if job.character is not None and not job.fingerprint:
         job = replace(job, fingerprint=fingerprint(Path(job.character)))
     if prior is None:
         job = _planned(job, progress)
@@ -79,6 +79,18 @@ def resume_runs(folder: Path, progress: Progress, *, prior: VideoPrior | None = 
     with RunFolder(folder).locked():
         _notice_other_versions(runs[0][0].path, progress)
         return _finish(folder, runs, *_load(runs[0][1], prior, progress), progress)
+
+
+def run(job: Job, folder: Path, *, prior: VideoPrior | None = None, progress: Progress | None = None) -> RunFolder:
+    """Do a job in a folder, or finish what an earlier attempt at the same job left there; a finished one is left alone."""
+    try:
+        begun = RunFolder(folder).job() == job
+    except AkdError:  # no run yet, or one whose settings are damaged
+        begun = False
+    progress = progress or Progress()
+    if begun:
+        return resume_runs(folder, progress, prior=prior)[0]
+    return begin_runs(folder, job, 1, progress, force=True, prior=prior)[0]
 
 
 def runs_in(folder: Path) -> list[RunFolder]:

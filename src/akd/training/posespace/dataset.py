@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
+from akd.batch.engine import Loaded, do_all
 from akd.creatures.body import CreatureBody, Tube, place_body, sample_individual
 from akd.creatures.build import SIDES, SOLE_HEIGHT, skeleton_of
 from akd.creatures.plans import PLANS
@@ -116,14 +117,17 @@ def write_pose_shards(
     seeds: range,
     plans: tuple[str, ...] = TRAINING_PLANS,
     report: Callable[[int, int], None] = lambda done, count: None,
+    workers: int = 1,
 ) -> None:
     """Draw the shards that are missing, one for each seed."""
     folder.mkdir(parents=True, exist_ok=True)
-    for done, seed in enumerate(seeds):
-        path = folder / f"{seed:06d}.npz"
-        if not path.exists():
-            write_shard(path, [draw_rig_poses(plan, seed) for plan in plans])
-        report(done + 1, len(seeds))
+    do_all(_draw_shard, [{"folder": folder, "seed": seed, "plans": plans} for seed in seeds], workers=workers, report=report)
+
+
+def _draw_shard(loaded: Loaded, folder: Path, seed: int, plans: tuple[str, ...]) -> None:
+    path = folder / f"{seed:06d}.npz"
+    if not path.exists():
+        write_shard(path, [draw_rig_poses(plan, seed) for plan in plans])
 
 
 def write_shard(path: Path, individuals: list[RigPoses]) -> None:

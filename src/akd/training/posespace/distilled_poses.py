@@ -4,12 +4,14 @@ The motions need not be good: what counts is that they come from the prior's sco
 """
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import torch
 
 from akd.assets import load_rig
+from akd.batch.engine import Loaded, do_all
 from akd.creatures.build import creature
 from akd.creatures.captions import VERBS, gerund, with_article
 from akd.creatures.gaits import actions_for, gaits_for
@@ -20,6 +22,7 @@ from akd.files.motion_npz import read_motion
 from akd.pipeline.job import Job, make_task
 from akd.posespace.denoiser import Poses
 from akd.posespace.representation import pose_to_vectors, rig_descriptor
+from akd.prior.load import load_prior
 from akd.prior.prior import VideoPrior
 from akd.rig import Rig
 from akd.training.data_card import TRAINING_PLANS
@@ -58,23 +61,33 @@ def _run_poses(run: Path, source: str, every: int) -> RigPoses:
 
 
 def distil_poses(
-    folder: Path, prior: VideoPrior, count: int, each: int = 75,
-    plans: tuple[str, ...] = TRAINING_PLANS, report: Callable[[int, int], None] = lambda done, count: None,
+    folder: Path, prior: VideoPrior | str, count: int, each: int = 75, plans: tuple[str, ...] = TRAINING_PLANS,
+    report: Callable[[int, int], None] = lambda done, count: None, workers: int = 1,
 ) -> int:  # fmt: skip
     """Distil two motions of so many individuals, one shard each, and keep ``each`` frames of a cycle of both.
 
-    It continues where it stopped. Returns the number of poses that do not collide with themselves.
+    It continues where it stopped. Several workers need the prior's name. Returns the number of poses that do not collide with
+    themselves.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    kept = 0
-    for number in range(count):
-        path = folder / f"{number:06d}.npz"
-        if not path.exists():
-            write_shard(path, [_distilled_rig_poses(prior, plans[number % len(plans)], number, each)])
-        with np.load(path) as stored:
-            kept += len(stored[f"0.{VECTORS_KEY}"])
-        report(number + 1, count)
-    return kept
+    shards = [folder / f"{number:06d}.npz" for number in range(count)]
+    wanted = [
+        {"path": path, "prior": prior, "plan": plans[number % len(plans)], "number": number, "each": each}
+        for number, path in enumerate(shards)
+    ]
+    do_all(_distil_shard, wanted, workers=workers, prior=prior if isinstance(prior, str) else None, report=report)
+    return sum(map(_pose_count, shards))
+
+
+def _distil_shard(loaded: Loaded, path: Path, prior: VideoPrior | str, plan: str, number: int, each: int) -> None:
+    if not path.exists():
+        ready = loaded.prior(prior, partial(load_prior, prior)) if isinstance(prior, str) else prior
+        write_shard(path, [_distilled_rig_poses(ready, plan, number, each)])
+
+
+def _pose_count(shard: Path) -> int:
+    with np.load(shard) as stored:
+        return len(stored[f"0.{VECTORS_KEY}"])
 
 
 def _distilled_rig_poses(prior: VideoPrior, plan: str, number: int, each: int) -> RigPoses:

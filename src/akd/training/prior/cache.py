@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Float, UInt8
 from torch import Tensor
 
+from akd.batch.engine import Loaded, do_all
 from akd.errors import AkdError
 from akd.render.film import FilmSettings
 from akd.training.data_card import TRAINING_PLANS
@@ -28,19 +29,23 @@ Pixels = Float[Tensor, "clip 3 frame height width"]
 
 def write_clips(
     folder: Path, count: int, settings: FilmSettings | None = None, *, first_seed: int = 0,
-    plans: tuple[str, ...] = TRAINING_PLANS, report: Callable[[int, int], None] = lambda done, count: None,
+    plans: tuple[str, ...] = TRAINING_PLANS, report: Callable[[int, int], None] = lambda done, count: None, workers: int = 1,
 ) -> None:  # fmt: skip
     """Film so many individuals into a folder; those already filmed are skipped."""
     settings = settings or CLIP_FILM
     folder.mkdir(parents=True, exist_ok=True)
     _agree_on_film(folder, settings)
-    for done, (plan, seed) in enumerate(individuals(count, first_seed=first_seed, plans=plans)):
-        labels_file = folder / f"{plan}-{seed:05d}.json"
-        if not labels_file.exists():
-            videos, labels = individual_clips(plan, seed, settings)
-            write_whole(labels_file.with_suffix(".npy"), lambda path, v=videos: np.save(path.open("wb"), v.numpy()))  # type: ignore[misc]
-            write_whole(labels_file, lambda path, ls=labels: path.write_text(json.dumps([asdict(x) for x in ls])))  # type: ignore[misc]
-        report(done + 1, count)
+    chosen = individuals(count, first_seed=first_seed, plans=plans)
+    wanted = [{"folder": folder, "plan": plan, "seed": seed, "settings": settings} for plan, seed in chosen]
+    do_all(_film_individual, wanted, workers=workers, report=report)
+
+
+def _film_individual(loaded: Loaded, folder: Path, plan: str, seed: int, settings: FilmSettings) -> None:
+    labels_file = folder / f"{plan}-{seed:05d}.json"
+    if not labels_file.exists():
+        videos, labels = individual_clips(plan, seed, settings)
+        write_whole(labels_file.with_suffix(".npy"), lambda path: np.save(path.open("wb"), videos.numpy()))
+        write_whole(labels_file, lambda path: path.write_text(json.dumps([asdict(label) for label in labels])))
 
 
 def clip_film(folder: Path) -> FilmSettings:

@@ -15,6 +15,7 @@ import torch
 from jaxtyping import UInt8
 from torch import Tensor
 
+from akd.batch.engine import Loaded, do_all
 from akd.creatures.action_phrases import ACTION_VERBS, FOOT_ACTIONS, HAND_ACTIONS
 from akd.creatures.captions import captions_with, describe_with, negative
 from akd.errors import AkdError
@@ -83,20 +84,23 @@ def film_pairs(motions: Path, rounds: int, *, part: str = "train") -> Iterator[t
 
 def write_real_films(
     folder: Path, motions: Path, settings: FilmSettings, rounds: int, *, part: str = "train",
-    report: Callable[[int], None] = lambda done: None,
+    report: Callable[[int, int], None] = lambda done, count: None, workers: int = 1,
 ) -> dict[str, int]:  # fmt: skip
     """Film what is missing; returns how many pairs are there and how many were left out for which reason."""
     folder.mkdir(parents=True, exist_ok=True)
     cast = Cast.read(motions, part)
-    for done, (clip, number) in enumerate(film_pairs(motions, rounds, part=part)):
-        target = folder / f"{_file_name(clip)}-{number:02d}.json"
-        if not target.exists() and not target.with_suffix(".left").exists():
-            _film_pair(clip, number, cast, settings, target)
-        report(done + 1)
+    wanted = [
+        {"clip": clip, "number": number, "cast": cast, "settings": settings,
+         "target": folder / f"{_file_name(clip)}-{number:02d}.json"}
+        for clip, number in film_pairs(motions, rounds, part=part)
+    ]  # fmt: skip
+    do_all(_film_pair, wanted, workers=workers, report=report)
     return _counts(folder)
 
 
-def _film_pair(clip: RealClip, number: int, cast: Cast, settings: FilmSettings, target: Path) -> None:
+def _film_pair(loaded: Loaded, clip: RealClip, number: int, cast: Cast, settings: FilmSettings, target: Path) -> None:
+    if target.exists() or target.with_suffix(".left").exists():
+        return
     rng = np.random.default_rng((number, *clip.source.encode()))
     reason = "no body"
     for body in cast.bodies(clip, rng):

@@ -80,7 +80,7 @@ def begin_run(run: PriorRun, motions: Path | None, *, current_plans: bool = Fals
 
 def film_run(
     run: PriorRun, count: int = INDIVIDUALS, report: Callable[[int, int], None] = lambda done, count: None,
-    *, motions: Path | None = None, rounds: int = ROUNDS, current_plans: bool = False, fresh: bool = False,
+    *, motions: Path | None = None, rounds: int = ROUNDS, current_plans: bool = False, fresh: bool = False, workers: int = 1,
 ) -> dict[str, int]:  # fmt: skip
     """Film what is missing: one held-out individual of every plan, training individuals, and real motion.
 
@@ -88,12 +88,9 @@ def film_run(
     """
     card = begin_run(run, motions, current_plans=current_plans, fresh=fresh)
     every = card.plans + card.held_out_plans
-    write_clips(run["held"], len(every), first_seed=card.first_held_out_seed, plans=every, report=report)
-    write_clips(run["clips"], count, plans=card.plans, report=report)
-    if motions is None:
-        return {}
-    total = rounds * len(real_clips(motions))
-    return write_real_films(run["real"], motions, CLIP_FILM, rounds, report=lambda done: report(done, total))
+    write_clips(run["held"], len(every), first_seed=card.first_held_out_seed, plans=every, report=report, workers=workers)
+    write_clips(run["clips"], count, plans=card.plans, report=report, workers=workers)
+    return {} if motions is None else write_real_films(run["real"], motions, CLIP_FILM, rounds, report=report, workers=workers)
 
 
 def start_folder(run: PriorRun) -> Path:
