@@ -208,8 +208,7 @@ def main(growth: Growth) -> None:
         "frames": ((count, dog, long_walk(dog, count)) for count in growth.frames),
     }
     for what in growth.of:
-        commands: tuple[Command, ...] = ("evaluate",) if what == "frames" else growth.commands
-        Console().print(table({"textures": "texels"}.get(what, what), inputs[what], commands, growth))
+        Console().print(table({"textures": "texels"}.get(what, what), inputs[what], growth.commands, growth))
 
 
 if __name__ == "__main__":
