@@ -45,7 +45,7 @@ def test_arrays_and_story_arrive(tmp_path: Path) -> None:
 )
 def test_every_end_is_one_sentence(tmp_path: Path, code: str, words: str) -> None:
     with pytest.raises(AkdError, match=words) as caught:
-        arrays_of(*child(tmp_path, code), "X", patience=2.0)
+        arrays_of(*child(tmp_path, code), "X", patience=2.0 if "sleep" in code else 300.0)  # machines may be busy
     assert re.fullmatch(r"file\.x [^\n]{1,500}\.", str(caught.value))
 
 

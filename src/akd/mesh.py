@@ -83,7 +83,8 @@ def isosurface(
     """
     import igl
 
-    # Marching cubes of libigl wants x to vary fastest.
+    # Marching cubes of libigl wants x to vary fastest. Where a cell can be read in two ways, it joins what is below the level;
+    # given the negative field, it keeps limbs apart that nearly touch, and the faces are turned over.
     nodes = np.stack(np.unravel_index(np.arange(values.size), values.shape, order="F"), 1).astype(float)
-    vertices, faces, _ = igl.marching_cubes(values.ravel(order="F").astype(float), nodes, *values.shape, level)
-    return vertices, faces.astype(int)
+    vertices, faces, _ = igl.marching_cubes(-values.ravel(order="F").astype(float), nodes, *values.shape, -level)
+    return vertices, faces[:, ::-1].astype(int)
