@@ -20,6 +20,7 @@ from typing import Literal
 
 import igl
 import numpy as np
+import torch
 import trimesh
 import tyro
 from rich.console import Console
@@ -198,18 +199,24 @@ def walking(rig: Rig) -> tuple[Rig, Motion]:
     return rig, gait_motion(rig, "walk")
 
 
+def walking_hairy_dog(bones: int) -> tuple[Rig, Motion]:
+    """The walk of a dog whose hair keeps still."""
+    rig, (bare, walk) = hairy_dog(bones), walking(creature("dog", 0))
+    still = walk.pose.angles.new_zeros(walk.frame_count, rig.skeleton.joint_count - bare.skeleton.joint_count, 3)
+    return rig, replace(walk, pose=replace(walk.pose, angles=torch.cat((walk.pose.angles, still), 1)))
+
+
 def main(growth: Growth) -> None:
     """Print the tables."""
     dog = creature("dog", 0)
     inputs = {
         "triangles": ((COARSE * 4**times, *walking(subdivided_dog(times))) for times in growth.triangles),
         "textures": ((side**2, *walking(textured_dog(side))) for side in growth.textures),
-        "bones": ((count, *walking(hairy_dog(count))) for count in growth.bones),
+        "bones": ((count, *walking_hairy_dog(count)) for count in growth.bones),
         "frames": ((count, dog, long_walk(dog, count)) for count in growth.frames),
     }
     for what in growth.of:
-        commands: tuple[Command, ...] = ("evaluate",) if what == "frames" else growth.commands
-        Console().print(table({"textures": "texels"}.get(what, what), inputs[what], commands, growth))
+        Console().print(table({"textures": "texels"}.get(what, what), inputs[what], growth.commands, growth))
 
 
 if __name__ == "__main__":

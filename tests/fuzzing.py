@@ -569,6 +569,8 @@ def run(name: str, seed: int, cases: range, keep: Path | None = None) -> dict[in
             for case, found in forked(name, seed, batch, Path(folder), keep):
                 if FUZZED[name].is_native and found.startswith("crashed"):
                     found = "crash"  # in the child process that shields the program from it
+                if FUZZED[name].is_native and found.startswith("took too long"):
+                    found = "hang"  # which the child's limit of processor time ends
                 out[case] = found
                 following = case + 1
     return out
@@ -597,7 +599,7 @@ def main() -> int:
         share = range(options.first, options.first + max(options.cases // len(names), 1))
         ends = run(name, options.seed, share, options.keep)
         ends |= {-case: f"a whole file: {found}" for case, found in run(name, -1, range(1, 4)).items() if found != "value"}
-        kinds = {case: found if found in ("value", "sentence", "crash") else "wrong" for case, found in ends.items()}
+        kinds = {case: found if found in ("value", "sentence", "crash", "hang") else "wrong" for case, found in ends.items()}
         for case in (case for case, kind in kinds.items() if kind == "wrong"):
             wrong += 1
             print(f"--- {name} case {case} (seed {options.seed}): {ends[case]}", flush=True)

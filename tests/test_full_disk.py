@@ -18,7 +18,7 @@ from stick_rigs import person
 from test_kills import check_whole, person_motion
 
 ROOT = Path(__file__).resolve().parents[1]
-WRITES = 12
+WRITES = 13
 """Files that a run hands to the disk at once: settings, log, three checkpoints, and the results but for the film."""
 
 

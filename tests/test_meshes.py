@@ -9,7 +9,7 @@ from PIL import Image
 
 from akd.errors import AkdError
 from akd.files.meshes import read_mesh, read_obj, write_obj
-from akd.mesh import Mesh
+from akd.mesh import Mesh, isosurface
 
 SQUARE = """mtllib square.mtl
 o left
@@ -167,3 +167,22 @@ def test_obj_keeps_the_order_of_its_v_lines(assets: Path) -> None:
     obj = read_obj(path)
     assert np.array_equal(obj.mesh.vertices[: len(written)], written)
     assert np.array_equal(obj.mesh.vertices, written[obj.line_of_vertex])
+
+
+def test_an_isosurface_is_closed_and_faces_outwards() -> None:
+    x, y, z = np.mgrid[-5:6, -6:7, -7:8]
+    vertices, faces = isosurface(np.sqrt(x**2 + y**2 + z**2) - 0.25, 3.0)
+    ball = trimesh.Trimesh(vertices, faces, process=False)
+    assert ball.is_watertight
+    assert ball.volume == pytest.approx(4 / 3 * np.pi * 3.25**3, rel=0.08)  # chords of three cells lie inside the ball
+    np.testing.assert_allclose(vertices.mean(0), (5, 6, 7), atol=1e-9)
+
+
+def test_what_nearly_touches_stays_apart() -> None:
+    """Two nodes inside at opposite corners of a square are two bodies: a leg is not welded to its neighbour."""
+    values = np.ones((4, 4, 4))
+    values[1, 1, 1] = values[2, 2, 1] = -1.0
+    bodies = trimesh.Trimesh(*isosurface(values), process=False)
+    assert bodies.body_count == 2
+    assert bodies.is_watertight
+    assert bodies.volume > 0

@@ -1,5 +1,6 @@
 """What can go wrong with a run's folder: inputs in it, damage, two processes, older runs, older versions."""
 
+import errno
 import json
 import os
 import subprocess
@@ -12,15 +13,19 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save, save_file
 
+from akd.assets import load_motion, load_rig
 from akd.cli import main
 from akd.distill.loop import Distillation
 from akd.distill.recipe import RENAMED, RENAMED_ESTIMATORS, Recipe
 from akd.errors import AkdError
+from akd.files import lock
 from akd.files.gltf.write_rig import write_rig
-from akd.files.writing import NAME_LENGTH, locked_folder, safe_name
+from akd.files.lock import locked_folder
+from akd.files.writing import NAME_LENGTH, safe_name
+from akd.inspection import write_found_labels
 from akd.pipeline import animate, checkpoint, runs
 from akd.pipeline.checkpoint import load_checkpoint
-from akd.pipeline.job import Job, make_task
+from akd.pipeline.job import Job, make_task, read_character
 from akd.pipeline.run_folder import FILES, RunFolder, versions
 from quick_runs import JOB, Heard, Killed, at_call, begin, content, kill, quickly, resume
 from stick_rigs import person
@@ -315,6 +320,26 @@ def test_versions_that_are_no_table_are_mentioned(damage: object, halfway: Path)
     assert ["does not say with which versions" in sentence for sentence in heard.sentences] == [True]
 
 
+# Labels.
+
+
+def test_the_rig_of_a_run_keeps_the_labels_its_motion_was_made_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a user corrects beside FILE.glb is also true of the run's rig.glb, which track and retarget read."""
+    monkeypatch.setattr(runs, "read_character", read_character)
+    write_rig(person(), {}, tmp_path / "mine.glb")
+    labels = write_found_labels(tmp_path / "mine.glb")
+    labels.write_text(labels.read_text().replace('"arm"', '"wing"').replace('"height": 2', '"height": 3'))
+    own = load_rig(tmp_path / "mine.glb")
+    begin(tmp_path / "run", replace(JOB, character=str(tmp_path / "mine.glb")))
+    read = load_motion(tmp_path / "run").rig
+    assert read.skeleton.names == own.skeleton.names
+    assert [vars(limb) for limb in read.skeleton.limbs] == [vars(limb) for limb in own.skeleton.limbs]
+    assert len(read.skeleton.limbs_of("wing")) == 2
+    assert read.leg_metres == pytest.approx(own.leg_metres, rel=1e-6)
+    (tmp_path / "run" / "rig.akd.json").unlink()
+    assert not load_motion(tmp_path / "run").rig.skeleton.limbs_of("wing")
+
+
 # Two processes.
 
 
@@ -322,7 +347,7 @@ def test_versions_that_are_no_table_are_mentioned(damage: object, halfway: Path)
 def other_process(tmp_path: Path):
     """Another process at work in a folder."""
     script = (
-        "import sys, time\nfrom pathlib import Path\nfrom akd.files.writing import locked_folder\n"
+        "import sys, time\nfrom pathlib import Path\nfrom akd.files.lock import locked_folder\n"
         "with locked_folder(Path(sys.argv[1])):\n    print('at work', flush=True)\n    time.sleep(300)"
     )
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
@@ -360,6 +385,52 @@ def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
     with locked_folder(tmp_path / "run"):
         (tmp_path / "run" / "x").touch()
     assert (tmp_path / "run" / "x").exists()
+
+
+class Msvcrt:
+    """What Windows offers, told by its documentation: one byte of an open file is locked for one handle at a time."""
+
+    LK_NBLCK = 2
+
+    def __init__(self) -> None:
+        self.holders: dict[int, int] = {}
+
+    def locking(self, handle: int, mode: int, count: int) -> None:
+        assert (mode, count) == (self.LK_NBLCK, 1)
+        place = os.fstat(handle).st_ino
+        holder = self.holders.get(place)
+        if holder != handle and _is_open(holder, place):  # the number of a handle that was closed is used again
+            raise PermissionError(errno.EACCES, "Permission denied")
+        self.holders[place] = handle
+
+
+def _is_open(handle: int | None, place: int) -> bool:
+    try:
+        return handle is not None and os.fstat(handle).st_ino == place
+    except OSError:
+        return False
+
+
+def test_windows_locks_a_file_beside_its_temporary_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lock, "fcntl", None)
+    monkeypatch.setattr(lock, "msvcrt", Msvcrt())
+    monkeypatch.setattr(lock.tempfile, "gettempdir", lambda: str(tmp_path))
+    run = tmp_path / "run"
+    with locked_folder(run):
+        assert list(run.iterdir()) == []  # so that a killed process leaves nothing that looks like an older run
+        with pytest.raises(AkdError, match="Another akd is at work"), locked_folder(tmp_path / "x" / ".." / "run"):
+            pass
+        with locked_folder(tmp_path / "other"):
+            pass
+    with locked_folder(run):
+        (run / "x").touch()
+    assert [path.name for path in run.iterdir()] == ["x"]
+
+
+def test_without_any_locks_work_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lock, "fcntl", None)
+    with locked_folder(tmp_path / "run"), locked_folder(tmp_path / "run"):
+        pass
 
 
 def test_a_run_that_came_first_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

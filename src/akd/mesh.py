@@ -72,3 +72,19 @@ def vertex_normals(vertices: Float[np.ndarray, "vertex 3"], faces: Int[np.ndarra
     normal = face_vectors(vertices, faces)
     total = np.stack([np.bincount(faces.ravel(), np.repeat(normal[:, k], 3), len(vertices)) for k in range(3)], 1)
     return total / np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-30)
+
+
+def isosurface(
+    values: Float[np.ndarray, "x y z"], level: float = 0.0
+) -> tuple[Float[np.ndarray, "vertex 3"], Int[np.ndarray, "face 3"]]:
+    """The surface between grid nodes below and above a level, by marching cubes. Normals point to higher values.
+
+    Vertices are in units of the grid: the node ``values[i, j, k]`` lies at (i, j, k).
+    """
+    import igl
+
+    # Marching cubes of libigl wants x to vary fastest. Where a cell can be read in two ways, it joins what is below the level;
+    # given the negative field, it keeps limbs apart that nearly touch, and the faces are turned over.
+    nodes = np.stack(np.unravel_index(np.arange(values.size), values.shape, order="F"), 1).astype(float)
+    vertices, faces, _ = igl.marching_cubes(-values.ravel(order="F").astype(float), nodes, *values.shape, -level)
+    return vertices, faces[:, ::-1].astype(int)

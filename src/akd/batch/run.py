@@ -17,7 +17,7 @@ from akd.batch.plan import Order, Plan, check_table
 from akd.batch.results import DONE, FAILED, Results, read_results, result_row
 from akd.batch.work import do_work
 from akd.errors import AkdError
-from akd.files.writing import locked_folder
+from akd.files.lock import locked_folder
 
 ABOUT = "batch.json"
 """What the batch is: its table, its number of jobs, the version that began it."""

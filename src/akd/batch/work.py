@@ -13,7 +13,7 @@ from akd.assets import fingerprint
 from akd.batch.engine import Loaded, Needs
 from akd.batch.place import Place
 from akd.errors import AkdError
-from akd.files.writing import FolderInUse
+from akd.files.lock import FolderInUse
 from akd.pipeline.run_folder import versions
 
 LOCK_PATIENCE = 60.0

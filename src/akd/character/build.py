@@ -50,7 +50,7 @@ def build_rig(
     T_stage_file, asymmetry = _turn(body, paths, file.forward, forward)
     body = body.moved(T_stage_file)
     partner = mirror_partners(body) if labels is None else labels[1]
-    if corrections is not None and labels is None:
+    if corrections is not None and corrections.limbs and labels is None:
         limbs = _corrected_limbs(body, corrections)
     else:
         limbs = label_limbs(body, partner, paths) if labels is None else labels[0]
@@ -166,16 +166,23 @@ def _plausible_leg(written: float) -> tuple[float, tuple[str, ...]]:
 
 
 def named_labels(rig: Rig) -> LabelFile:
-    """The rig's limbs, facing and height as a label file holds them."""
+    """The rig's limbs, facing and height as the label file beside its own file holds them."""
     if rig.origin is None:
         raise AkdError(f"{rig.name} was not read from a file, so it has no place for labels.")
-    names, ahead = rig.skeleton.names, rig.origin.T_file_stage[:3, 0]
+    return labels_facing(rig, rig.origin.T_file_stage[:3, 0])
+
+
+def labels_facing(rig: Rig, ahead: Float[np.ndarray, " 3"]) -> LabelFile:
+    """The same for a file in which the rig faces ``ahead``. Limbs that leave out a joint are left to be found as ever."""
+    names = rig.skeleton.names
     facing = np.round(ahead / np.linalg.norm(ahead), 9) + 0.0
     height = np.ptp(np.append(rig.mesh.vertices, rig.skeleton.positions, 0)[:, 1]) * rig.leg_metres
     limbs = [
         NamedLimb(limb.kind, limb.side, limb.order, tuple(names[j] for j in limb.joints), names[limb.tip])
         for limb in rig.skeleton.limbs
     ]
+    if sorted(j for limb in rig.skeleton.limbs for j in limb.joints) != list(range(rig.skeleton.joint_count)):
+        limbs = []
     return LabelFile("", tuple(limbs), (float(facing[0]), float(facing[1]), float(facing[2])), float(f"{height:.9g}"))
 
 

@@ -97,6 +97,7 @@ class Distil:
     def run(self) -> None:
         from rich.progress import Progress
 
+        from akd.prior.load import load_prior
         from akd.training.data_card import run_card
         from akd.training.posespace.distilled_poses import DISTILLED, FIRST_DISTILLED_SEED, distil_poses
 

@@ -8,7 +8,8 @@ import tyro
 
 from akd.cli.console import AsJson, Facing, Height, console, print_json, watched
 from akd.errors import AkdError
-from akd.files.writing import check_output_folder, locked_folder, refuse_inputs, safe_name
+from akd.files.lock import locked_folder
+from akd.files.writing import check_output_folder, refuse_inputs, safe_name
 
 if TYPE_CHECKING:
     from akd.physics.track import TrackResult

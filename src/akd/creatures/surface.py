@@ -10,7 +10,6 @@ from typing import NamedTuple, no_type_check
 import numba
 import numpy as np
 from jaxtyping import Float, Int
-from skimage.measure import marching_cubes
 
 from akd.creatures.body import Tube
 from akd.creatures.remesh import (
@@ -21,6 +20,7 @@ from akd.creatures.remesh import (
     neighbour_average,
     split_long_edges,
 )
+from akd.mesh import isosurface
 
 GRID_NODES = 600_000
 """Nodes of the grid that marching cubes runs on."""
@@ -221,7 +221,7 @@ def extract_surface(tubes: tuple[Tube, ...], decals: tuple[Tube, ...]) -> tuple[
     spacing = float(np.prod(high - low) / GRID_NODES) ** (1 / 3)
     field = implicit_field(tubes, 0.9 * spacing)
     detail = implicit_field(decals, 1e-4) if decals else None
-    vertices, faces = _isosurface(field, low, high, spacing)
+    vertices, faces = _right_half(field, low, high, spacing)
     edge_length = _target_edge_lengths(vertices, faces, field, detail)
     vertices, faces = collapse_short_edges(vertices, faces, edge_length)
     for _ in range(2):
@@ -231,7 +231,7 @@ def extract_surface(tubes: tuple[Tube, ...], decals: tuple[Tube, ...]) -> tuple[
     return _relaxed(_mirrored(vertices, faces), field), field
 
 
-def _isosurface(
+def _right_half(
     field: ImplicitField, low: Float[np.ndarray, " 3"], high: Float[np.ndarray, " 3"], spacing: float
 ) -> tuple[Float[np.ndarray, "vertex 3"], Int[np.ndarray, "face 3"]]:
     """The right half of the isosurface at zero by marching cubes, open along z = 0."""
@@ -241,8 +241,8 @@ def _isosurface(
     zs = np.arange(len(zs)) * spacing
     values = _evaluate_on_grid(field, xs, ys, zs, 3 * spacing + float(field.blend.max()))
     values = np.maximum(values, -ys[None, :, None])
-    vertices, faces, *_ = marching_cubes(values, 0.0, spacing=(spacing,) * 3, allow_degenerate=False)
-    return largest_component(vertices.astype(np.float64) + (xs[0], ys[0], 0.0), faces.astype(np.int64))
+    nodes, faces = isosurface(values)
+    return largest_component(nodes * spacing + (xs[0], ys[0], 0.0), faces)
 
 
 def _bounds(tubes: tuple[Tube, ...]) -> tuple[Float[np.ndarray, " 3"], Float[np.ndarray, " 3"]]:

@@ -5,11 +5,13 @@ JSON in the array ``story``. Whatever happens to it, here it is arrays or one se
 """
 
 import json
+import math
 import os
 import signal
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,9 @@ import numpy as np
 from akd.errors import AkdError
 from akd.files.reading import check_readable
 
-PATIENCE = 300.0  # seconds until a file that cannot be read is given up
+PATIENCE = 300.0  # seconds until a file that cannot be read is given up, by the clock
+START_SECONDS = 15.0  # of processor time that a child may take for a small file: its imports take one or two
+SECONDS_PER_MEGABYTE = 3.0  # of such files in its folder; most take a tenth of it, but damage can keep USD busy for ever
 MEMORY = 4 * 2**30  # bytes a child may use; the largest real character takes a tenth of that
 LIMITED = Path(__file__).with_name("limited.py")
 # Every thread reserves memory that it does not use, and a machine of many cores would spend the limit on that.
@@ -31,14 +35,19 @@ Story = dict[str, Any]
 
 
 def arrays_of(
-    script: Path, path: Path, kind: str, *, patience: float = PATIENCE, memory: int = MEMORY
+    script: Path, path: Path, kind: str, *, patience: float = PATIENCE, memory: int = MEMORY, seconds: float | None = None
 ) -> tuple[Story, dict[str, np.ndarray]]:
-    """What a child script has found in a file. ``kind`` is the format's name for people."""
+    """What a child script has found in a file. ``kind`` is the format's name for people.
+
+    ``seconds`` of processor time are what it may take, which does not depend on how busy the machine is; by default by size.
+    """
     check_readable(path)
+    seconds = _seconds_for(path, kind) if seconds is None else seconds
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "arrays.npz"
         # "-P": modules beside the script must not stand in for those of the standard library that have their names.
-        command = [sys.executable, "-P", str(LIMITED), str(memory), str(script), str(path.resolve()), str(target)]
+        limits = [str(LIMITED), str(memory), str(math.ceil(seconds))]
+        command = [sys.executable, "-P", *limits, str(script), str(path.resolve()), str(target)]
         with (Path(folder) / "said").open("w+b") as said:
             try:
                 code = subprocess.run(
@@ -48,7 +57,7 @@ def arrays_of(
             except subprocess.TimeoutExpired:
                 raise AkdError(f"{path.name} was not read within {patience:.0f} seconds; convert it to GLB.") from None
             if code or not target.is_file():
-                reason = _reason(code, _last_line(said))
+                reason = _reason(code, _last_line(said), seconds)
                 raise AkdError(f"{path.name} cannot be read as {kind} ({reason}); export it again, or convert it to GLB.")
         return loaded(target, path)
 
@@ -63,8 +72,19 @@ def loaded(target: Path, path: Path) -> tuple[Story, dict[str, np.ndarray]]:
     return json.loads(arrays.pop("story").tobytes()), arrays
 
 
-def _reason(code: int, last_line: str) -> str:
+def _seconds_for(path: Path, kind: str) -> float:
+    """How long reading may take. A USD file is composed of others in its folder, so that these count too."""
+    with suppress(OSError):
+        alike = (other for other in path.resolve().parent.iterdir() if other.suffix.lower().startswith(f".{kind.lower()}"))
+        megabytes = sum(other.stat().st_size for other in alike if other.is_file()) / 1e6
+        return min(START_SECONDS + SECONDS_PER_MEGABYTE * megabytes, PATIENCE)
+    return PATIENCE
+
+
+def _reason(code: int, last_line: str, seconds: float) -> str:
     """Why the child ended. One that was killed by its own fault has no last words that mean anything."""
+    if code < 0 and _signal_name(-code) == "SIGXCPU":
+        return f"it takes more than {math.ceil(seconds)} seconds of processor time"
     if code < 0:
         return f"the reader crashed with {_signal_name(-code)}"
     if last_line.startswith("MemoryError"):

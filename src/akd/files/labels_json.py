@@ -4,7 +4,7 @@
      "limbs": [{"kind": "leg", "side": "L", "order": 0, "joints": ["thigh.L", "shin.L", "foot.L"], "tip": "foot.L"}, …]}
 
 ``facing`` is a direction in the file's axes, ``height`` is in metres. Every joint belongs to one limb; orders count from the
-front. ``facing``, ``height`` and ``tip`` may be left out, then they are found as ever.
+front. ``facing``, ``height`` and ``tip`` may be left out and ``limbs`` empty, then they are found as ever.
 """
 
 import json
@@ -71,7 +71,8 @@ def write_labels(path: Path, labels: LabelFile) -> Path:
     rows = [json.dumps({key: value for key, value in vars(limb).items() if value is not None}) for limb in labels.limbs]
     head = {"file": path.name, "facing": labels.facing, "height": labels.height}
     lines = [f'  "{key}": {json.dumps(value)},\n' for key, value in head.items() if value is not None]
-    text = "{\n" + "".join(lines) + '  "limbs": [\n    ' + ",\n    ".join(rows) + "\n  ]\n}\n"
+    limbs = "[\n    " + ",\n    ".join(rows) + "\n  ]" if rows else "[]"
+    text = "{\n" + "".join(lines) + f'  "limbs": {limbs}\n' + "}\n"
     write_file(label_path(path), text)
     return label_path(path)
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from scipy import ndimage
 from scipy.spatial import cKDTree
 
 from akd.errors import AkdError
 from akd.files.meshes import read_mesh
 from akd.files.splat_ply import read_splats
-from akd.mesh import Mesh
+from akd.mesh import Mesh, isosurface
 from akd.rig import FileRig
 from akd.rotations import quaternion_to_matrix
 from akd.splats import Splats, color_from_sh
@@ -62,21 +62,9 @@ def mesh_from_splats(splats: Splats, *, resolution: int = 96, smooth: float = 1.
     depth = ndimage.distance_transform_edt(filled) - ndimage.distance_transform_edt(~filled)
     # Splats are as thick as their shortest axis; that much the search has overshot.
     excess = (SEARCH_RADIUS - SOLID_RADIUS) * float(splats.scales[solid].amin(1).median()) / cell
-    nodes, faces = _isosurface(ndimage.gaussian_filter(depth.astype(np.float32), smooth), excess)
+    nodes, faces = isosurface(-ndimage.gaussian_filter(depth.astype(np.float32), smooth), -excess)
     vertices = nodes * cell + low - margin * cell
     return Mesh(vertices, faces, _colors(splats, solid, vertices))
-
-
-def _isosurface(
-    values: Float[np.ndarray, "x y z"], level: float
-) -> tuple[Float[np.ndarray, "vertex 3"], Int[np.ndarray, "face 3"]]:
-    """The surface between grid nodes above and below a level, in grid coordinates; normals point to lower values."""
-    import igl
-
-    # Marching cubes of libigl wants x to vary fastest, and winds triangles for fields that are low inside.
-    nodes = np.stack(np.unravel_index(np.arange(values.size), values.shape, order="F"), 1).astype(float)
-    vertices, faces, _ = igl.marching_cubes(-values.ravel(order="F").astype(float), nodes, *values.shape, -level)
-    return vertices, faces.astype(int)
 
 
 def _body_points(splats: Splats, solid: Bool[torch.Tensor, " splat"]) -> Float[np.ndarray, "point 3"]:

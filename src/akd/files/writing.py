@@ -13,11 +13,6 @@ from pathlib import Path
 
 from akd.errors import AkdError
 
-try:
-    import fcntl
-except ImportError:  # Windows: two processes in one folder are not noticed there
-    fcntl = None  # type: ignore[assignment]
-
 STEM_LENGTH = 40  # characters of the final name that the temporary one repeats: names may not be longer than 255 bytes
 WHY_UNWRITABLE = {
     errno.ENOSPC: "the disk is full; free some space or choose another place",
@@ -41,10 +36,6 @@ RESERVED_NAMES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECA
 """Devices of Windows, with any ending."""
 LEFTOVER = re.compile(r".*\.[0-9a-f]{8}\.part(\.[^.]*)?")
 """What a process that was killed while it wrote leaves behind (see ``written_beside``)."""
-
-
-class FolderInUse(AkdError):
-    """Another process works in the folder at the moment."""
 
 
 def safe_name(text: str) -> str:
@@ -150,37 +141,6 @@ def write_file(path: str | Path, content: bytes | str) -> None:
     """A whole file at once; text as UTF-8, with the line ends it has."""
     with written_beside(path) as part:
         part.write_bytes(content.encode(errors="replace") if isinstance(content, str) else content)
-
-
-@contextmanager
-def locked_folder(folder: Path) -> Iterator[None]:
-    """Make a folder, and let no other process of ours work in it meanwhile. The lock goes with the process, however that ends.
-
-    If nothing was put into a folder that was made for it, it goes as well.
-    """
-    with write_errors(folder):
-        is_new = not folder.is_dir()
-        folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(folder, os.O_RDONLY) if fcntl is not None else None
-    try:
-        if handle is not None:
-            _lock(handle, folder)
-        yield
-    finally:
-        if is_new:
-            with suppress(OSError):
-                folder.rmdir()  # which only works if it is empty
-        if handle is not None:
-            os.close(handle)
-
-
-def _lock(handle: int, folder: Path) -> None:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise FolderInUse(f"Another akd is at work in {folder}: wait for it, stop it, or choose another --out.") from error
-    except OSError:  # some network disks have no locks
-        return
 
 
 def remove_leftovers(folder: Path) -> None:

@@ -13,9 +13,10 @@ from akd.assets import check_fps, check_height, check_seed, load_motion, load_ri
 from akd.creatures.words import character as made_from_words
 from akd.errors import AkdError
 from akd.files.gltf.write_rig import write_rig
+from akd.files.lock import locked_folder
 from akd.files.motion_npz import write_motion
 from akd.files.video import write_image, write_video
-from akd.files.writing import locked_folder, remove_leftovers
+from akd.files.writing import remove_leftovers
 from akd.measure.evaluation import evaluate
 from akd.measure.report import write_report
 from akd.measure.wording import verdict_sentence

@@ -11,9 +11,11 @@ import torch
 from PIL import Image
 
 from akd.assets import save_animation
+from akd.character.build import labels_facing
 from akd.distill.task import Task
 from akd.errors import AkdError
-from akd.files.gltf.write_rig import write_rig
+from akd.files.gltf.write_rig import FORWARD, write_rig
+from akd.files.labels_json import write_labels
 from akd.files.motion_npz import write_motion
 from akd.files.splat_ply import write_splats
 from akd.files.video import contact_sheet, to_bytes, write_image, write_video
@@ -88,6 +90,7 @@ def write_results(folder: RunFolder, animation: Animation, progress: Progress) -
     job, rig, motion, measured = animation.job, animation.rig, animation.motion, animation.evaluation
     write_motion(folder["motion.npz"], rig.skeleton, motion)
     write_rig(rig, {}, folder["rig.glb"])
+    write_labels(folder["rig.glb"], labels_facing(rig, FORWARD))  # who reads rig.glb finds the limbs that the motion was made for
     write_splats(folder["splats.ply"], animation.task.skinned.splats)
     save_animation(rig, motion, folder["animated.glb"], name=job.name, fps=motion.fps, travel=not job.in_place, force=True)
     strip = strip_picture(rig, motion)

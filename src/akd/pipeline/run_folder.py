@@ -14,9 +14,9 @@ import torch
 
 import akd
 from akd.errors import AkdError
+from akd.files.lock import locked_folder
 from akd.files.writing import (  # fmt: skip
     check_output_folder,
-    locked_folder,
     refuse_inputs,
     remove_leftovers,
     write_errors,
@@ -26,8 +26,8 @@ from akd.files.writing import (  # fmt: skip
 from akd.pipeline.job import Job
 
 FILES = (
-    "config.json", "log.jsonl", "checkpoint.safetensors", "motion.npz", "rig.glb", "splats.ply", "animated.glb", "strip.png",
-    "preview.mp4", "report.html", "result.json",
+    "config.json", "log.jsonl", "checkpoint.safetensors", "motion.npz", "rig.glb", "rig.akd.json", "splats.ply",
+    "animated.glb", "strip.png", "preview.mp4", "report.html", "result.json",
 )  # fmt: skip
 """What a run writes, in the order in which it appears; ``result.json`` last, so a folder that has it is complete."""
 RESULTS = FILES[3:]

@@ -103,6 +103,8 @@ def _append_texture(pack: GltfPack, name: str, picture: UInt8[np.ndarray, "heigh
 
 
 GLTF_FROM_STAGE = np.array([[0.0, 0, -1], [0, 1, 0], [1, 0, 0]])
+FORWARD = GLTF_FROM_STAGE[:, 0]
+"""Where characters face in the files written here."""
 
 
 def write_rig(rig: Rig, motions: Mapping[str, Motion], path: str | Path) -> None:
