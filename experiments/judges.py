@@ -5,6 +5,7 @@ weights on clips that nothing was chosen on. ``python -m experiments.judges chec
 ``--values``, what they are made of. ``--cache DIR`` stores clips once they are read.
 """
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,14 +16,20 @@ import numpy as np
 import torch
 import tyro
 
+from akd.assets import load_rig
+from akd.character.clips import read_clip
 from akd.measure.actions import LIMITS, ActionCheck, check_action
-from akd.measure.body import Build
+from akd.measure.asked import Asked
+from akd.measure.body import Build, build_of
+from akd.measure.realism import eye_success
 from akd.measure.recognise import NONE, load_models
 from akd.training.recogniser.clips import RealClip, read_clips
 from akd.training.recogniser.fit import FitSettings, Table, feature_table
 from akd.training.recogniser.labels import CLASSES
 from akd.training.recogniser.left_out import left_out_probabilities
 
+OLDER = ("amplitude", "duty", "heading", "travel", "skating", "penetration", "jerk", "alternation", "float")
+"""Conditions of the older test of walks and runs."""
 INDEPENDENT = 3
 """A class with clips of fewer subjects and families than this is marked."""
 CHECKED: dict[str, tuple[str, ...]] = {
@@ -94,7 +101,7 @@ CONTAIN: dict[str, tuple[str, ...]] = {
 class Options:
     """What is measured, and on what."""
 
-    what: tyro.conf.Positional[Literal["recogniser", "checks"]]
+    what: tyro.conf.Positional[Literal["recogniser", "checks", "eye"]]
     motions: Path = Path("../shared/motions")
     part: Literal["train", "test"] = "train"
     cache: Path | None = None
@@ -216,8 +223,40 @@ def is_shown(clip: RealClip, action: str) -> bool:
     return clip.source == "capture" or clip.action is not None or action not in ("jump", "sit down", "pick up", "flip", "fall")
 
 
+def eye(options: Options) -> None:
+    """Artists' walks and runs by the older test of success and by the one that an eye agrees with."""
+    counts, missed = defaultdict(Counter), defaultdict(Counter)
+    seen = set[str]()
+    for entry in json.loads((options.motions / "glb" / "index.json").read_text(encoding="utf-8")):
+        wanted = {clip: known["action"] for clip, known in entry["clips"].items() if known["action"] in ("walk", "run", "gallop")}
+        if entry["part"] != options.part or entry["family"] in seen or not wanted:
+            continue
+        seen.add(entry["family"])
+        rig = load_rig(options.motions / entry["file"])
+        for clip, action in wanted.items():
+            task = "walk" if action == "walk" else "run"
+            if build_of(rig) not in ("two-legged", "four-legged"):
+                continue
+            motion = read_clip(rig, clip, 30.0).motion
+            new = eye_success(rig, motion, Asked(task), from_file=True)
+            gates = {check.name for check in new.checks} & set(OLDER)
+            old = not (gates & set(new.failures))
+            row = (build_of(rig), task)
+            counts[row].update(clips=1, older=old, newer=new.passed)
+            missed[row].update(name for name in new.failures if name not in OLDER)
+            print(
+                f"{entry['file']}#{clip}: {'passes' if old else 'fails'}, new {', '.join(new.failures) or 'passes'}", flush=True
+            )
+    print("| build | task | clips | older test | new test | new conditions that are missed |\n|---|---|---|---|---|---|")
+    for (build, task), found in counts.items():
+        often = ", ".join(f"{n} {name}" for name, n in missed[build, task].most_common())
+        print(f"| {build} | {task} | {found['clips']} | {found['older']} | {found['newer']} | {often} |")
+
+
 def main(options: Options) -> None:
     torch.set_num_threads(1)
+    if options.what == "eye":
+        return eye(options)
     clips = list(read_clips(options.motions, options.part, options.cache))
     groups = defaultdict(set)
     for clip in clips:

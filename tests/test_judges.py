@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from tests.test_actions import lying, moved, path, standing, step, striding, waving
 
 from akd.measure.actions import CHECKS, ActionCheck
@@ -149,3 +150,29 @@ def test_body_motion_of_a_clip_in_place_has_its_travel():
     body = body_motion(person(), motion)
     assert body.build == "two-legged"
     assert np.linalg.norm((body.root[-1] - body.root[0])[[0, 2]]) > 0.5
+
+
+def test_success_that_an_eye_agrees_with():
+    """Our own walk of a stick figure touches the ground with its feet only; sunk to its knees it does not."""
+    from tests.stick_rigs import person
+
+    from akd.creatures.gaits import gait_motion
+    from akd.measure.evaluation import evaluate
+    from akd.measure.realism import eye_success, lowest_other_skin, realism
+    from akd.motion import Motion
+    from akd.skeleton import Pose
+
+    rig = person()
+    motion = gait_motion(rig, "walk", seed=None, fps=30.0, cycles=2)
+    body = body_motion(rig, motion)
+    tested = eye_success(rig, motion, Asked("walk"))
+    new = {"only feet touch", "lowest pelvis", "highest pelvis", "distance to real motion", "legs take turns", "as asked"}
+    assert new <= {check.name for check in tested.checks}
+    assert "only feet touch" not in tested.failures
+    assert "legs take turns" not in tested.failures
+    pose = motion.pose
+    sunk = Motion(Pose(pose.root_position - torch.tensor((0.0, 0.75, 0.0)), pose.root_rotation, pose.angles), motion.fps)
+    assert lowest_other_skin(rig, sunk, body_motion(rig, sunk)) < lowest_other_skin(rig, motion, body) - 0.3
+    failed = {c.name for c in realism(rig, sunk, body_motion(rig, sunk), evaluate(rig, sunk), "walk") if not c.passed}
+    assert {"only feet touch", "lowest pelvis"} <= failed
+    assert "only feet touch" not in {c.name for c in realism(rig, sunk, body, evaluate(rig, sunk), "fall")}

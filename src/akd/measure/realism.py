@@ -1,15 +1,18 @@
-"""Would an eye agree? What a motion of an action must not do beside its own test: touch the ground with more than feet, carry the
-body higher or lower than real clips do, move its legs in an order no animal has, or be far from everything real.
+"""Would an eye agree? A test of success for every action: walk and run with their own test, any other by its gates of contact,
+and for all of them what the older test did not see: skin other than feet on the ground, a body higher or lower than in real
+clips, legs in an order no animal has, motion far from everything real, and an action that is not the one that was asked for.
 """
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from akd.character.limb_model import limb_model, local_to_stage, skinned
-from akd.measure.body import BodyMotion
-from akd.measure.evaluation import Evaluation
+from akd.measure.asked import Asked
+from akd.measure.body import BodyMotion, body_motion
+from akd.measure.evaluation import TINY_AMOUNT, Evaluation, evaluate
+from akd.measure.judge import judge_body
 from akd.measure.recognise import clip_features, load_models
-from akd.measure.success import Check
+from akd.measure.success import MAX_DEPTH, MAX_SKATING, Check, Success, gait_jerk, success
 from akd.motion import Motion
 from akd.rig import Rig
 from akd.skeleton import joint_rotations
@@ -32,6 +35,29 @@ MIN_ALTERNATION = 0.8
 """Of the legs of a run on two legs."""
 ORDERS = {"walk": ("walk",), "run": ("trot", "pace", "gallop", "bound")}
 """Orders of legs of four-legged gaits: a walk is a lateral-sequence walk; faster gaits are any but that."""
+
+
+def eye_success(rig: Rig, motion: Motion, asked: Asked, *, from_file: bool = False) -> Success:
+    """All conditions of an action on a motion; artists' clips (``from_file``) may walk in place and hover."""
+    measured = evaluate(rig, motion, from_file=from_file, asked=asked.action)
+    body = body_motion(rig, motion)
+    if asked.action in ("walk", "run"):
+        own = success(measured, asked.action, gait_jerk(rig, asked.action, motion.fps)).checks  # type: ignore[arg-type]
+    else:
+        own = contact_gates(measured, asked.action)
+    verdict = judge_body(body, asked).verdict
+    return Success((*own, *realism(rig, motion, body, measured, asked.action), Check("as asked", None, verdict == "as_asked")))
+
+
+def contact_gates(measured: Evaluation, action: str) -> tuple[Check, ...]:
+    """The conditions of contact of an action that is no gait; of a body without feet, those that need none."""
+    amount, skating, depth = measured.motion_amount, measured.skating_ratio, measured.penetration_max
+    checks = [Check("penetration", depth, depth <= MAX_DEPTH)]
+    if action != "idle":
+        checks.append(Check("amount", amount, amount >= TINY_AMOUNT))
+    if measured.contact_share is not None:
+        checks.append(Check("skating", skating, skating is None or skating <= MAX_SKATING))
+    return tuple(checks)
 
 
 def realism(rig: Rig, motion: Motion, body: BodyMotion, measured: Evaluation, action: str) -> tuple[Check, ...]:
