@@ -14,7 +14,9 @@ from akd.distill.foot_locking import finish
 from akd.distill.loop import Distillation
 from akd.distill.task import CLIP_FPS, Task
 from akd.errors import AkdError
+from akd.measure.asked import Asked
 from akd.measure.evaluation import Evaluation, evaluate, evaluate_trace
+from akd.measure.realism import eye_success
 from akd.measure.success import Success, TaskName, gait_jerk, success
 from akd.motion import Motion
 from akd.pipeline.animate import memory_in_one_sentence
@@ -80,7 +82,7 @@ def run_trial(trial: Trial, context: StudyContext, progress: Progress) -> Row:
     if trial.mover == "artist":
         motion = artists_clip(rig, trial.task)
         strip_picture(rig, motion).save(folder["strip.png"])
-        return row_of(trial, evaluate(rig, motion, from_file=True), own_jerk, [])
+        return row_of(trial, evaluate(rig, motion, from_file=True), own_jerk, []) | eye_row(rig, motion, trial.task, True)
     job = Job(trial.prompt, seconds=CLIP_SECONDS, seed=trial.seed, recipe=trial.recipe)
     task = make_task(job, context.prior_of(trial.prior, trial.ground), rig)
     progress.prepared(job, task, 0)
@@ -96,7 +98,14 @@ def run_trial(trial: Trial, context: StudyContext, progress: Progress) -> Row:
         motion = finish(task, run.trajectory)
         strip_picture(rig, motion).save(folder["strip.png"])
         measured = evaluate(rig, motion, from_file=False)
+        return row_of(trial, measured, own_jerk, folder.log()) | eye_row(rig, motion, trial.task, False)
     return row_of(trial, measured, own_jerk, folder.log())
+
+
+def eye_row(rig: Rig, motion: Motion, task: TaskName, from_file: bool) -> Row:
+    """Success by the test that an eye agrees with, beside the older one."""
+    tested = eye_success(rig, motion, Asked(task), from_file=from_file)
+    return {"eye": tested.passed, "eye_failures": list(tested.failures)}
 
 
 def row_of(trial: Trial, measured: Evaluation, own_jerk: float | None, log: list[dict[str, Any]]) -> Row:

@@ -11,6 +11,7 @@ from akd.files.writing import check_output, refuse_inputs, safe_name
 
 if TYPE_CHECKING:
     from akd.character.clips import ReadClip
+    from akd.measure.judge import Judgement
     from akd.rig import Rig
 
 
@@ -52,7 +53,7 @@ def evaluate(
     forward: Facing = None,
     height: Height = None,
 ) -> None:
-    """Measure a clip: contact, smoothness, amount of motion, gait. Without a clip's name, all clips of the file.
+    """Measure a clip: contact, smoothness, amount of motion, gait, and the action it looks like. All clips if none is named.
 
     Example: akd evaluate fox.glb#Walk
 
@@ -64,27 +65,42 @@ def evaluate(
 
     from akd.assets import load_clips
     from akd.measure.evaluation import evaluate as measure
+    from akd.measure.judge import judge
 
     rig, names = load_clips(clip, forward=forward, height=height)
     found: dict[str, tuple] = {}
     for name in watched(names, len(names), f"measuring {rig.name}", quiet=as_json or len(names) == 1):
         read = _read_clip(rig, name, fps)
-        found[name] = (measure(rig, read.motion, from_file=True), read)
+        found[name] = (measure(rig, read.motion, from_file=True), read, judge(rig, read.motion))
     if as_json:
-        print_json({name: result.as_dict() | {"residual": read.residual} for name, (result, read) in found.items()})
+        shown = {name: x.as_dict() | {"residual": read.residual} | _judged(judged) for name, (x, read, judged) in found.items()}
+        print_json(shown)
     elif len(found) == 1:
-        ((name, (result, read)),) = found.items()
+        ((name, (result, read, judged)),) = found.items()
         table = Table("metric", "value", title=f"{rig.name}#{name}: {result.verdict}")
         for row in [*result.rows(), ("residual", f"{read.residual:.3g}")]:
             table.add_row(*row)
         console().print(table, *(f"· {note}" for note in result.notes), sep="\n")
+        console().print(*_judged_lines(judged), sep="\n", **PLAIN)
     else:
         columns = ("gait", "duty_factor", "alternation", "stride_frequency", "skating_ratio", "float_height", "penetration_max")
-        table = Table("clip", *(c.replace("_", " ") for c in columns), "residual", "verdict", title=rig.name)
-        for name, (result, read) in found.items():
+        table = Table("clip", *(c.replace("_", " ") for c in columns), "residual", "verdict", "looks like", title=rig.name)
+        for name, (result, read, judged) in found.items():
             values = dict(result.rows())
-            table.add_row(name, *(values[c.replace("_", " ")] for c in columns), f"{read.residual:.3g}", result.verdict)
+            shown = [values[c.replace("_", " ")] for c in columns]
+            table.add_row(name, *shown, f"{read.residual:.3g}", result.verdict, judged.short())
         console().print(table)
+
+
+def _judged(judged: "Judgement") -> dict[str, object]:
+    checks = {action: check.as_dict() for action, check in judged.checks.items()}
+    return {"looks_like": None if judged.looks_like is None else judged.looks_like.as_dict(), "checks": checks}
+
+
+def _judged_lines(judged: "Judgement") -> list[str]:
+    """What the clip looks like, and which actions it does by their checks."""
+    passed = [check.sentence() for check in judged.checks.values() if check.passed]
+    return [f"looks like: {judged.short()}", *(f"check passed: {line}" for line in passed or ["none"])]
 
 
 def convert(

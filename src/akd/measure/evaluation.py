@@ -29,6 +29,8 @@ MIN_MOVEMENT = 0.2
 """Least movement of a walk, run or jump [ℓ/s]; docs/measure.md has the artists' clips and captures it is calibrated on."""
 MOVING_ACTIONS = frozenset((*GAITS, "jump"))
 """Actions whose motions must move: the verdict of a motion that was asked to stand may be good."""
+AIRBORNE_ACTIONS = frozenset(("jump", "hop", "bound", "flip", "fly", "swim"))
+"""Actions that leave the ground: being above it is no fault of theirs."""
 FLOATING_HEIGHT = 0.1
 """A body whose lowest point is this high on average floats [ℓ]; a gallop's airborne phase stays below."""
 FLOATING_AIR = 0.7
@@ -133,7 +135,7 @@ def verdict(numbers: Mapping[str, Any], asked: str | None = None) -> Verdict:
         return "tiny"
     if must_move and moves < MIN_MOVEMENT:
         return "hardly moves"
-    if above("float_height", FLOATING_HEIGHT) or above("air_time", FLOATING_AIR):
+    if asked not in AIRBORNE_ACTIONS and (above("float_height", FLOATING_HEIGHT) or above("air_time", FLOATING_AIR)):
         return "floating"
     return "sliding" if above("skating_ratio", SLIDING_RATIO) else "good"
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,7 @@ from akd.render.preview import PreviewSettings, preview_frames
 from akd.rig import Rig
 
 if TYPE_CHECKING:
+    from akd.measure.judge import Judgement
     from akd.physics.track import TrackResult
 
 STRIP_FRAMES = 8
@@ -51,6 +52,14 @@ class Animation:
     tracked: "TrackResult | AkdError | None" = None
     """The simulated motion, or why there is none; None if it was not asked for."""
 
+    @cached_property
+    def judgement(self) -> "Judgement":
+        """What it looks like, and whether that is what the sentence asks for."""
+        from akd.measure.asked import asked_of
+        from akd.measure.judge import judge
+
+        return judge(self.rig, self.motion, asked_of(self.job.prompt))
+
     @property
     def rig(self) -> Rig:
         return self.task.rig
@@ -62,8 +71,8 @@ class Animation:
 
     @property
     def sentence(self) -> str:
-        """The verdict with the number that decides it, and how tracking went."""
-        return f"{verdict_sentence(self.evaluation)}{self._tracking()}"
+        """Whether it is what was asked for, the verdict with the number that decides it, and how tracking went."""
+        return f"{self.judgement.sentence(verdict_sentence(self.evaluation))}{self._tracking()}"
 
     def _tracking(self) -> str:
         if self.tracked is None:
@@ -103,7 +112,7 @@ def write_results(folder: RunFolder, animation: Animation, progress: Progress) -
         settings=settings_in_words(job, animation.task), strip=np.asarray(strip), curves=curves(animation.log), clip=None,
         tracking=_tracking_rows(animation),
     )  # fmt: skip
-    result = {"sentence": animation.sentence, "measured": measured.as_dict(), "tracked": tracked}
+    result = {"sentence": animation.sentence, "measured": measured.as_dict(), "tracked": tracked} | animation.judgement.as_dict()
     write_json(folder["result.json"], result)
 
 
