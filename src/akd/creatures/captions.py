@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from akd.creatures.words import BUILDS, COLORS, LOOKS
+
 
 @dataclass(frozen=True)
 class Verb:
@@ -67,6 +69,21 @@ VERBS: dict[str, Verb] = {
         ("walk in a wave gait",),
         ("slowly", "carefully"),
     ),
+    "fly": Verb(
+        ("fly", "fly along", "flap its wings", "fly through the air", "beat its wings in flight"),
+        ("soar", "glide", "hover", "flutter", "take wing", "take flight"),
+        ("high", "swiftly", "with strong wing beats", "gracefully"),
+    ),
+    "swim": Verb(
+        ("swim", "swim along", "swim forward", "swim with its tail beating", "swim through water"),
+        ("paddle", "dart through the water", "cruise through the water"),
+        ("calmly", "swiftly", "smoothly"),
+    ),
+    "slither": Verb(
+        ("slither", "slither along", "slither forward", "wind along the ground", "glide over the ground in curves"),
+        ("writhe", "snake along", "wriggle", "undulate"),
+        ("slowly", "silently", "smoothly"),
+    ),
     "idle": Verb(
         ("stand still", "stand", "stand quietly", "wait", "rest on its feet"),
         ("idle", "pause", "freeze", "do nothing", "breathe", "not moving", "not move", "motionless", "frozen"),
@@ -123,8 +140,16 @@ SHOTS = (
     "an animated", "a long shot of",
 )  # fmt: skip
 FINISHES = ("smooth motion", "natural movement", "high detail", "realistic motion", "soft light", "plain background")
-DOUBLED = {"run", "trot", "hop", "step", "strut", "hit", "jab", "jog", "pad", "spin", "skip", "sit", "squat", "plod"}
+DOUBLED = {
+    "run", "trot", "hop", "step", "strut", "hit", "jab", "jog", "pad", "spin", "skip", "sit", "squat", "plod", "swim", "flap",
+}  # fmt: skip
 """Verbs whose last letter is written twice before -ing."""
+IRREGULAR_PAST = {
+    "run": "ran", "stand": "stood", "sit": "sat", "creep": "crept", "eat": "ate", "throw": "threw", "fly": "flew", "swim": "swam",
+}  # fmt: skip
+CREATURES_TOO = {"duck", "ducks", "fly", "flies"}
+"""Forms of verbs that are creatures after an article or an adjective."""
+DETERMINERS = {"a", "an", "the", "this", "that", "one", "two", "three", "four", "some", "many"}
 
 
 def captions(subject: str, action: str, rng: np.random.Generator, n: int, *, color: str | None = None) -> list[str]:
@@ -174,11 +199,18 @@ def find_action(prompt: str) -> FoundAction | None:
         (match.start(), -len(match.group()), rank, action)
         for rank, (action, pattern) in enumerate(_PATTERNS.items())
         for match in pattern.finditer(text)
+        if not (match.group() in CREATURES_TOO and _after_article(text[: match.start()]))
     ]
     if not found:
         return None
     start, minus_length, _, action = min(found)
     return FoundAction(action, text[:start].strip(), text[start - minus_length :].strip())
+
+
+def _after_article(before: str) -> bool:
+    """Does the text end with an article or an adjective, so that a noun comes next?"""
+    last = before.split()[-1:]
+    return any(word in DETERMINERS or word in BUILDS or word in COLORS or word in LOOKS for word in last)
 
 
 def gerund(phrase: str) -> str:
@@ -234,7 +266,7 @@ def _third_person(phrase: str) -> str:
 def _forms(phrase: str) -> list[str]:
     """The phrase with its verb inflected."""
     verb, _, rest = phrase.partition(" ")
-    past = {"run": "ran", "stand": "stood", "sit": "sat", "creep": "crept", "eat": "ate", "throw": "threw"}.get(verb, "")
+    past = IRREGULAR_PAST.get(verb, "")
     forms = {verb, _ing(verb), _third_person(verb), past or (verb + "d" if verb.endswith("e") else verb + "ed")}
     return [f"{form} {rest}".strip() for form in forms]
 

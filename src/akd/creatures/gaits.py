@@ -12,7 +12,8 @@ import torch
 
 from akd.character.limb_model import LimbModel, limb_model
 from akd.creatures.actions import ACTIONS
-from akd.creatures.body_ik import solve_motion
+from akd.creatures.body_ik import free_motion, solve_motion
+from akd.creatures.free_gaits import FREE_GAITS, FreeGait, FreeStyle
 from akd.creatures.gait_targets import gait_targets
 from akd.creatures.targets import Action, ActionParameters, body_path, feet_centre, walking_feet
 from akd.errors import AkdError
@@ -31,9 +32,11 @@ MAX_RUNNING_MASS = 2500.0
 def gaits_for(rig: Rig) -> list[str]:
     """Names of the gaits natural to this body. ``gait_motion`` also makes an elephant gallop on request."""
     legs, model = len(rig.legs), limb_model(rig)
+    free = [name for name, gait in FREE_GAITS.items() if gait.suits(model)]
     if not model.pairs:
-        return []
-    return [name for name, gait in GAITS.items() if legs in gait.phases and (gait.duty > 0.5 or not _too_heavy_to_run(model))]
+        return free
+    light = not _too_heavy_to_run(model)
+    return [name for name, gait in GAITS.items() if legs in gait.phases and (gait.duty > 0.5 or light)] + free
 
 
 def actions_for(rig: Rig) -> list[str]:
@@ -63,8 +66,12 @@ def gait_motion(
         if (speed, stride, duty, style, turn) != (None, None, None, None, 0.0):
             raise AkdError(f"Speed, stride, duty, turn and style belong to gaits; {gait!r} only takes an amount.")
         return _action(model, ACTIONS[gait], seed, amount, fps, cycles, frames, start)
+    if gait in FREE_GAITS:
+        if (stride, duty, style, turn) != (None, None, None, 0.0):
+            raise AkdError(f"Stride, duty, turn and style belong to gaits on legs; {gait!r} only takes a speed.")
+        return _free_gait(model, FREE_GAITS[gait], seed, speed, fps, cycles, frames, start)
     if gait not in GAITS and gait not in PLAIN_WORDS:
-        raise AkdError(f"There is no motion {gait!r}; choose one of {', '.join((*GAITS, *ACTIONS))}.")
+        raise AkdError(f"There is no motion {gait!r}; choose one of {', '.join((*GAITS, *FREE_GAITS, *ACTIONS))}.")
     chosen = gait_for(gait, len(model.feet))
     if not model.pairs:
         raise AkdError(f"A body cannot {gait} whose legs do not come in left and right pairs: check the limb labels.")
@@ -75,6 +82,24 @@ def gait_motion(
     parameters = parameters.in_time(count / fps)
     once = _gait_frames(model, parameters, start * parameters.period + np.arange(count) / fps, fps)
     return repeat(_closed(model, once, parameters), cycles)
+
+
+def _free_gait(
+    model: LimbModel, gait: FreeGait, seed: int | None, speed: float | None, fps: float, cycles: int, frames: int | None,
+    start: float,
+) -> Motion:  # fmt: skip
+    """Flying, swimming or slithering; a given speed changes the rhythm, not the strokes."""
+    if not gait.suits(model):
+        raise AkdError(f"This {model.rig.name} cannot {gait.name}: that needs {gait.needs}.")
+    style = FreeStyle() if seed is None else FreeStyle.random(np.random.default_rng(seed))
+    stride = gait.stride(model, style)
+    if speed is not None and speed <= 0:
+        raise AkdError(f"Speed must be positive, not {speed} ℓ/s.")
+    period = gait.period(model, style) if speed is None else stride / speed
+    count = max(round(period * fps), MIN_FRAMES)
+    cycle = np.arange(count + 1) / count if frames is None else np.arange(frames) / (period * fps)
+    once = free_motion(model, gait.targets(model, start + cycle, stride, style), fps)
+    return repeat(once, cycles) if frames is None else once
 
 
 def _gait_frames(model: LimbModel, stride: GaitParameters, time: np.ndarray, fps: float) -> Motion:

@@ -41,11 +41,11 @@ NEAREST = _table({
     "giraffe": "camel llama alpaca dromedary",
     "elephant": "rhino rhinoceros hippo hippopotamus tapir",
     "sauropod": "stegosaurus triceratops ankylosaurus",
-    "tyrannosaur": "dragon kaiju",
+    "tyrannosaur": "kaiju",
     "ostrich": "flamingo crane heron stork peacock turkey moa dodo swan goose",
-    "chick": "penguin owl pigeon crow raven parrot eagle hawk finch seagull",
+    "chick": "penguin",
     "crocodile": "monitor",
-    "lizard": "turtle tortoise frog toad snake",
+    "lizard": "turtle tortoise frog toad",
     "ant": "bee wasp fly grasshopper cricket mantis mosquito butterfly",
     "spider": "crab octopus lobster scorpion",
 })
@@ -119,8 +119,8 @@ NUMBERS = {
     "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "ten": 10,
 }
 ACTION_WORDS = _words(
-    "bound canter dance dances fight fights gallop gallops hop hops idle jump jumps kick kicks look looks pace punch "
-    "punches rest rests run runs sit sits stand stands trot trots turn turns walk walks wave waves "
+    "bound canter dance dances fight fights flies gallop gallops hop hops idle jump jumps kick kicks look looks pace punch "
+    "punches rest rests run runs sit sits slither slithers stand stands swim swims trot trots turn turns walk walks wave waves "
 )
 """Verbs are for the motion, not for the body."""
 SMALL_WORDS = _words(

@@ -47,12 +47,14 @@ def make_character(description: str, *, seed: int = 0) -> Rig:
 
 
 def make_creature(prompt: str, *, gait: str | None, seed: int, cycles: int) -> Shown:
-    """The character a sentence describes, moving as asked: by the gait's name, else as the sentence says, else walking."""
+    """The character a sentence describes, moving as asked: by the gait's name, else as the sentence says, else as it goes."""
     check_seed(seed)
     if not 1 <= cycles <= MAX_CYCLES:
         raise AkdError(f"A clip holds between 1 and {MAX_CYCLES} strides, not {cycles}: choose another --cycles.")
     rig, message = character(prompt, seed)
     chosen = gait or action_from_prompt(prompt) or "walk"
+    if chosen in ("walk", "run") and not rig.legs:
+        chosen = next(iter(gaits_for(rig)), chosen)
     motion = gait_motion(rig, chosen, seed=seed, cycles=cycles)
     return Shown(rig, motion, chosen, (message,) if message else ())
 
