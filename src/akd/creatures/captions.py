@@ -169,7 +169,12 @@ def captions(subject: str, action: str, rng: np.random.Generator, n: int, *, col
 
 def describe(subject: str, action: str) -> str:
     """The one canonical description of a motion, also used to fill up short prompts."""
-    doing = gerund(VERBS[action].phrases[0])
+    return describe_phrase(subject, VERBS[action].phrases[0])
+
+
+def describe_phrase(subject: str, phrase: str) -> str:
+    """The canonical description of a motion that is said by a phrase in the infinitive."""
+    doing = gerund(phrase)
     return f"{with_article(_noun(subject)).capitalize()} {doing}, seen from the side, full body, on a checkerboard ground."
 
 
@@ -190,6 +195,8 @@ class FoundAction(NamedTuple):
     action: str
     before: str
     after: str
+    words: str
+    """The words that name it."""
 
 
 def find_action(prompt: str) -> FoundAction | None:
@@ -204,7 +211,8 @@ def find_action(prompt: str) -> FoundAction | None:
     if not found:
         return None
     start, minus_length, _, action = min(found)
-    return FoundAction(action, text[:start].strip(), text[start - minus_length :].strip())
+    end = start - minus_length
+    return FoundAction(action, text[:start].strip(), text[end:].strip(), text[start:end])
 
 
 def _after_article(before: str) -> bool:

@@ -6,6 +6,7 @@ gait_motion(rig, "jump")
 """
 
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 import torch
@@ -52,12 +53,13 @@ def _too_heavy_to_run(model: LimbModel) -> bool:
 def gait_motion(
     rig: Rig, gait: str, *, seed: int | None = 0, speed: float | None = None, stride: float | None = None,
     duty: float | None = None, turn: float = 0.0, style: Style | None = None, amount: float = 1.0, fps: float = 30.0,
-    cycles: int = 1, frames: int | None = None, start: float = 0.0,
+    cycles: int = 1, frames: int | None = None, start: float = 0.0, side: Literal["left", "right"] | None = None,
 ) -> Motion:  # fmt: skip
     """The rig moving along +X in a gait, or performing the action of that name.
 
     Speed is in ℓ/s, stride (from one footprint to the next of the same foot) in ℓ, turn in rad/s to the left; what is not given
-    follows from the gait, the size of the body and the seed (no seed: the typical individual). Actions take an ``amount``.
+    follows from the gait, the size of the body and the seed (no seed: the typical individual). Actions take an ``amount`` and a
+    leading ``side``.
     Without ``frames`` the clip is ``cycles`` whole cycles and loops exactly; with it, so many frames, beginning at phase
     ``start`` of a cycle.
     """
@@ -65,7 +67,7 @@ def gait_motion(
     if gait in ACTIONS:
         if (speed, stride, duty, style, turn) != (None, None, None, None, 0.0):
             raise AkdError(f"Speed, stride, duty, turn and style belong to gaits; {gait!r} only takes an amount.")
-        return _action(model, ACTIONS[gait], seed, amount, fps, cycles, frames, start)
+        return _action(model, ACTIONS[gait], seed, amount, fps, cycles, frames, start, side)
     if gait in FREE_GAITS:
         if (stride, duty, style, turn) != (None, None, None, 0.0):
             raise AkdError(f"Stride, duty, turn and style belong to gaits on legs; {gait!r} only takes a speed.")
@@ -118,8 +120,9 @@ def _closed(model: LimbModel, motion: Motion, stride: GaitParameters) -> Motion:
 
 
 def _action(
-    model: LimbModel, action: Action, seed: int | None, amount: float, fps: float, cycles: int, frames: int | None, start: float
-) -> Motion:
+    model: LimbModel, action: Action, seed: int | None, amount: float, fps: float, cycles: int, frames: int | None, start: float,
+    lead: Literal["left", "right"] | None,
+) -> Motion:  # fmt: skip
     """An action as a motion; the seed varies amount, duration and leading side."""
     if not action.suits(model):
         raise AkdError(f"This {model.rig.name} cannot {action.name.replace('_', ' ')}: that needs {action.needs}.")
@@ -127,6 +130,7 @@ def _action(
     amount_factor, duration_factor, side = (
         (1.0, 1.0, 1.0) if seed is None else (rng.uniform(0.85, 1.15), rng.uniform(0.88, 1.15), rng.choice((-1.0, 1.0)))
     )
+    side = {None: side, "left": -1.0, "right": 1.0}[lead]
     parameters = ActionParameters(np.zeros(1), float(amount_factor * amount), float(side))
     count = max(round(duration_factor * action.seconds(model, parameters) * fps), MIN_FRAMES)
     once = solve_motion(model, action.targets(model, replace(parameters, progress=np.arange(count + 1) / count)), fps)

@@ -6,6 +6,7 @@ from pathlib import Path
 from PIL import Image
 
 from akd.assets import fingerprint
+from akd.distill.understanding import understanding
 from akd.errors import AkdError
 from akd.files.motion_npz import read_motion
 from akd.files.video import write_image
@@ -137,6 +138,8 @@ def _load(job: Job, prior: VideoPrior | None, progress: Progress) -> tuple[Video
         with memory_in_one_sentence("while the prior was loaded"):
             prior = load_prior(job.prior)
     check_prior(job, prior)
+    for line in understanding(job.prompt, prior.known_actions, prior.known_modifiers):
+        progress.notice(line)
     progress.stage("reading the character" if job.character else "making the character")
     return prior, read_character(job)
 

@@ -23,6 +23,8 @@ CARD_NAME = "training.json"
 """File name of the card, in a folder of weights and in the folder of a training run."""
 GENERIC_NOUNS = ("animal", "creature", "character", "figure")
 """Nouns for any creature."""
+OPTIONAL = ("actions", "modifiers")
+"""Entries that a card of the first edition lacks."""
 WORD_SEEDS = 100
 """Random captions of each action that are searched for words."""
 
@@ -43,6 +45,10 @@ class DataCard:
     """Nouns of creatures without a plan, and the nearest plan; in captions they stand for any creature."""
     words: tuple[str, ...]
     """Words of the tokenizer, in the order of its rows."""
+    actions: tuple[str, ...] | None = None
+    """Names in ``ACTION_LIST`` of the actions that were shown; ``None``, and not stored, for the first edition."""
+    modifiers: tuple[str, ...] | None = None
+    """Which of side, manner, speed and count captions told truly; ``None``, and not stored, for the first edition."""
 
     @classmethod
     def load(cls, path: Path) -> "DataCard":
@@ -51,15 +57,17 @@ class DataCard:
             stored = json.loads(path.read_text(encoding="utf-8"))
             plans, held_out, words = (tuple(map(str, stored[name])) for name in ("plans", "held_out_plans", "words"))
             synonyms, nearest = (_pairs(stored[name]) for name in ("synonyms", "nearest"))
-            return cls(plans, held_out, int(stored["first_held_out_seed"]), synonyms, nearest, words)
+            actions, modifiers = (tuple(map(str, stored[name])) if name in stored else None for name in OPTIONAL)
+            return cls(plans, held_out, int(stored["first_held_out_seed"]), synonyms, nearest, words, actions, modifiers)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            names = ", ".join(field.name for field in fields(cls))
+            names = ", ".join(field.name for field in fields(cls) if field.name not in OPTIONAL)
             raise AkdError(f"{path} is not the card of a training: it must be JSON with {names}.") from error
 
     def save(self, path: Path) -> None:
         """Write the card, whole or not at all; nouns are grouped by plan."""
         grouped = {"synonyms": _by_plan(self.synonyms), "nearest": _by_plan(self.nearest)}
-        write_file(path, json.dumps(asdict(self) | grouped, indent=1) + "\n")
+        stored = {name: value for name, value in (asdict(self) | grouped).items() if value is not None}
+        write_file(path, json.dumps(stored, indent=1) + "\n")
 
     @property
     def nouns(self) -> dict[str, str]:
