@@ -5,6 +5,7 @@ import pytest
 
 from akd.creatures.actions import ACTIONS
 from akd.creatures.captions import VERBS, action_from_prompt, captions, describe, gerund, negative
+from akd.creatures.free_gaits import FREE_GAITS
 from akd.gait.table import GAITS
 
 SHARED = {"tripod": "walk", "tetrapod": "walk", "wave": "walk"}
@@ -12,7 +13,7 @@ SHARED = {"tripod": "walk", "tetrapod": "walk", "wave": "walk"}
 
 
 def test_every_motion_has_words():
-    assert set(VERBS) >= set(GAITS) | set(ACTIONS)
+    assert set(VERBS) >= set(GAITS) | set(ACTIONS) | set(FREE_GAITS)
 
 
 @pytest.mark.parametrize("action", VERBS)
@@ -35,6 +36,9 @@ def test_most_captions_are_understood_as_the_motion_they_describe(action):
         ("the robot is waving", "wave_hand"),
         ("a cat standing still", "idle"),
         ("a person not moving", "idle"), ("a bear looking around", "look"), ("a cat sits down", "sit"), ("cow grazing", "eat"),
+        ("a bird flying", "fly"), ("a fly walking", "walk"), ("a fly", None), ("a small duck walking", "walk"),
+        ("a man ducks", "crouch"),
+        ("two dolphins swam", "swim"), ("a snake slithers", "slither"), ("the eagle flies", "fly"),
         ("an elephant", None), ("a running dog", "run"), ("a trotting horse", "trot"),
     ],
 )  # fmt: skip

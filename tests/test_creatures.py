@@ -23,8 +23,9 @@ from akd.errors import AkdError
 from akd.rig import Rig
 from akd.skeleton import bone_frames
 
-BIPEDS = ("human", "child", "astronaut", "robot", "tyrannosaur", "ostrich", "chick")
-LEGS = dict.fromkeys(BIPEDS, 2) | {"ant": 6, "beetle": 6, "spider": 8}
+BIPEDS = ("human", "child", "astronaut", "robot", "tyrannosaur", "ostrich", "chick", "bird", "bat")
+LEGLESS = ("fish", "shark", "dolphin", "eel", "snake")
+LEGS = dict.fromkeys(BIPEDS, 2) | {"ant": 6, "beetle": 6, "spider": 8} | dict.fromkeys(LEGLESS, 0)
 INDIVIDUALS = [(name, 0) for name in PLANS] + [(name, 7) for name in ("dog", "spider")]
 
 
@@ -68,8 +69,11 @@ def test_feet_stand_flat_on_the_ground_at_leg_length_one(name: str, seed: int) -
     rig, found = built(name, seed)
     assert found.lowest == 0
     assert found.sole_height < 1e-3
-    assert found.smallest_sole >= 4
     assert len(rig.soles) == len(rig.legs) == LEGS.get(name, 4)
+    if name in LEGLESS:
+        assert np.ptp(rig.mesh.vertices[:, 1]) == pytest.approx(2.0, abs=0.1)
+        return
+    assert found.smallest_sole >= 4
     assert np.median([rig.skeleton.positions[leg.joints[0], 1] for leg in rig.legs]) == pytest.approx(1.0)
 
 
@@ -148,6 +152,8 @@ def _octahedron(rounds: int) -> tuple[np.ndarray, np.ndarray]:
         ("a small brown dog", "dog"), ("an elephant", "elephant"), ("a robot", "robot"), ("a tall giraffe", "giraffe"),
         ("a T-rex", "tyrannosaur"), ("puppies running on grass", "dog"), ("wolves", "dog"), ("a horse near a cow", "horse"),
         ("a knight punching", "human"), ("a brontosaurus", "sauropod"), ("a girl dancing", "child"), ("a tarantula", "spider"),
+        ("a fish swimming", "fish"), ("a bird flying", "bird"), ("a snake slithering", "snake"), ("a dragon", "dragon"),
+        ("an eagle flies", "bird"), ("a grey shark", "shark"), ("a dolphin swims", "dolphin"), ("a small duck", "chick"),
     ],
 )
 def test_sentences_pick_plans_without_complaint(prompt: str, plan: str) -> None:

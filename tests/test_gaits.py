@@ -195,7 +195,9 @@ def test_impossible_wishes_are_explained():
         gait_motion(RIGS["dog"], "punch")
     with pytest.raises(AkdError, match="cannot trot"):
         gait_motion(RIGS["person"], "trot")
-    with pytest.raises(AkdError, match="no motion 'swim'"):
+    with pytest.raises(AkdError, match="no motion 'moonwalk'"):
+        gait_motion(RIGS["dog"], "moonwalk")
+    with pytest.raises(AkdError, match="cannot swim: that needs fins"):
         gait_motion(RIGS["dog"], "swim")
     with pytest.raises(AkdError, match="slower"):
         gait_motion(RIGS["dog"], "walk", speed=60.0)

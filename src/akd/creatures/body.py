@@ -14,6 +14,8 @@ from akd.creatures.plan import Chain, Marking, Plan
 
 SUBDIVISIONS = 4
 """Cross-sections for each declared one, so that limbs are round where they bend."""
+LYING_SINK = 0.03
+"""How much of a body without legs the ground cuts off, so that it has a patch to lie on [ℓ]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,12 +154,21 @@ def place_body(plan: Plan, individual: Individual) -> CreatureBody:
         joints += new
         tubes.append(tube)
     tops = [next(j for j in joints if j.chain is chain).position[1] for chain in plan.chains if chain.kind == "leg"]
-    leg = float(np.median(tops))
+    leg, ground = (float(np.median(tops)), 0.0) if tops else _lying(tubes)
+    down = np.array([0.0, ground, 0.0])
     return CreatureBody(
-        tuple(replace(j, position=j.position / leg, tail=j.tail / leg) for j in joints),
-        tuple(_resampled(t, 1 / leg) for t in tubes),
+        tuple(replace(j, position=(j.position - down) / leg, tail=(j.tail - down) / leg) for j in joints),
+        tuple(_resampled(replace(t, centres=t.centres - down, root=t.root - down), 1 / leg) for t in tubes),
         leg * plan.metres * individual.traits["size"],
     )
+
+
+def _lying(tubes: list[Tube]) -> tuple[float, float]:
+    """ℓ and the height of the ground under a body without legs: half the body's height, and a little above its lowest point."""
+    low = min(float((tube.centres[:, 1] - tube.heights).min()) for tube in tubes)
+    high = max(float((tube.centres[:, 1] + tube.heights).max()) for tube in tubes)
+    leg = (high - low) / 2
+    return leg, low + LYING_SINK * leg
 
 
 def _place_chain(chain: Chain, individual: Individual, placed_chains: _Placed) -> tuple[Tube, list[Joint]]:

@@ -13,6 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from akd.character.limb_model import Arm, Foot, FrameVectors, JointRotations, LimbModel, axis_rotations, local_to_stage, skinned
 from akd.contact.clearance import clear_ground, penetrating_vertices
+from akd.creatures.free_gaits import FreeTargets, folded_wings
 from akd.creatures.targets import BodyTargets, FootTargets
 from akd.motion import Motion
 from akd.rotations import align_hemisphere, continuous_angles, matrix_to_angles, matrix_to_quaternion
@@ -37,6 +38,15 @@ def solve_motion(model: LimbModel, targets: BodyTargets, fps: float) -> Motion:
             break
         model = model.watching(deep)
     return _motion(model.skeleton, root, rotations, fps)
+
+
+def free_motion(model: LimbModel, targets: FreeTargets, fps: float) -> Motion:
+    """The motion of a body that nothing holds on the ground."""
+    rotations = np.tile(np.eye(3), (len(targets.shift), model.skeleton.joint_count, 1, 1))
+    rotations[:, 0] = Rotation.from_rotvec(targets.lean).as_matrix()
+    for joint, vector in targets.vectors.items():
+        rotations[:, joint] = Rotation.from_rotvec(vector).as_matrix()
+    return _motion(model.skeleton, model.skeleton.positions[0] + targets.shift, rotations, fps)
 
 
 def _solve(model: LimbModel, targets: BodyTargets) -> tuple[FrameVectors, JointRotations]:
@@ -75,7 +85,7 @@ def _trunk_rotations(model: LimbModel, targets: BodyTargets) -> JointRotations:
     rotations = np.tile(np.eye(3), (count, skeleton.joint_count, 1, 1))
     heading = axis_rotations(1, targets.yaw)
     rotations[:, 0] = heading @ Rotation.from_rotvec(targets.lean).as_matrix()
-    for joint, vector in targets.vectors.items():
+    for joint, vector in (folded_wings(model, count) | targets.vectors).items():
         rotations[:, joint] = Rotation.from_rotvec(vector).as_matrix()
     for number, (upper, fore) in targets.arms.items():
         _point_arm(rotations, model.arms[number], upper, fore)

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from akd.creatures.words import BUILDS, COLORS, LOOKS
+
 
 @dataclass(frozen=True)
 class Verb:
@@ -66,6 +68,21 @@ VERBS: dict[str, Verb] = {
         ("creep", "creep forward", "crawl slowly", "move one leg after the other"),
         ("walk in a wave gait",),
         ("slowly", "carefully"),
+    ),
+    "fly": Verb(
+        ("fly", "fly along", "flap its wings", "fly through the air", "beat its wings in flight"),
+        ("soar", "glide", "hover", "flutter", "take wing", "take flight"),
+        ("high", "swiftly", "with strong wing beats", "gracefully"),
+    ),
+    "swim": Verb(
+        ("swim", "swim along", "swim forward", "swim with its tail beating", "swim through water"),
+        ("paddle", "dart through the water", "cruise through the water"),
+        ("calmly", "swiftly", "smoothly"),
+    ),
+    "slither": Verb(
+        ("slither", "slither along", "slither forward", "wind along the ground", "glide over the ground in curves"),
+        ("writhe", "snake along", "wriggle", "undulate"),
+        ("slowly", "silently", "smoothly"),
     ),
     "idle": Verb(
         ("stand still", "stand", "stand quietly", "wait", "rest on its feet"),
@@ -129,6 +146,12 @@ DOUBLED = {
     "drum", "trip", "slip", "hug", "flip", "sip", "sob", "mop",
 }  # fmt: skip
 """Verbs whose last letter is written twice before -ing."""
+IRREGULAR_PAST = {
+    "run": "ran", "stand": "stood", "sit": "sat", "creep": "crept", "eat": "ate", "throw": "threw", "fly": "flew", "swim": "swam",
+}  # fmt: skip
+CREATURES_TOO = {"duck", "ducks", "fly", "flies"}
+"""Forms of verbs that are creatures after an article or an adjective."""
+DETERMINERS = {"a", "an", "the", "this", "that", "one", "two", "three", "four", "some", "many"}
 
 
 def captions(subject: str, action: str, rng: np.random.Generator, n: int, *, color: str | None = None) -> list[str]:
@@ -158,7 +181,12 @@ def describe(subject: str, action: str) -> str:
 
 def describe_with(subject: str, verb: Verb) -> str:
     """The canonical description of a motion with these phrases."""
-    doing = gerund(verb.phrases[0])
+    return describe_phrase(subject, verb.phrases[0])
+
+
+def describe_phrase(subject: str, phrase: str) -> str:
+    """The canonical description of a motion that is said by a phrase in the infinitive."""
+    doing = gerund(phrase)
     return f"{with_article(_noun(subject)).capitalize()} {doing}, seen from the side, full body, on a checkerboard ground."
 
 
@@ -179,6 +207,8 @@ class FoundAction(NamedTuple):
     action: str
     before: str
     after: str
+    words: str
+    """The words that name it."""
 
 
 def find_action(prompt: str) -> FoundAction | None:
@@ -188,11 +218,19 @@ def find_action(prompt: str) -> FoundAction | None:
         (match.start(), -len(match.group()), rank, action)
         for rank, (action, pattern) in enumerate(_PATTERNS.items())
         for match in pattern.finditer(text)
+        if not (match.group() in CREATURES_TOO and _after_article(text[: match.start()]))
     ]
     if not found:
         return None
     start, minus_length, _, action = min(found)
-    return FoundAction(action, text[:start].strip(), text[start - minus_length :].strip())
+    end = start - minus_length
+    return FoundAction(action, text[:start].strip(), text[end:].strip(), text[start:end])
+
+
+def _after_article(before: str) -> bool:
+    """Does the text end with an article or an adjective, so that a noun comes next?"""
+    last = before.split()[-1:]
+    return any(word in DETERMINERS or word in BUILDS or word in COLORS or word in LOOKS for word in last)
 
 
 def gerund(phrase: str) -> str:
@@ -254,7 +292,7 @@ def _third_person(phrase: str) -> str:
 def inflected(phrase: str) -> list[str]:
     """The phrase with its verb inflected."""
     verb, _, rest = phrase.partition(" ")
-    past = {"run": "ran", "stand": "stood", "sit": "sat", "creep": "crept", "eat": "ate", "throw": "threw"}.get(verb, "")
+    past = IRREGULAR_PAST.get(verb, "")
     forms = {verb, _ing(verb), _third_person(verb), past or (verb + "d" if verb.endswith("e") else verb + "ed")}
     return [f"{form} {rest}".strip() for form in forms]
 

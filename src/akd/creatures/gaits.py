@@ -6,13 +6,15 @@ gait_motion(rig, "jump")
 """
 
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 import torch
 
 from akd.character.limb_model import LimbModel, limb_model
 from akd.creatures.actions import ACTIONS
-from akd.creatures.body_ik import solve_motion
+from akd.creatures.body_ik import free_motion, solve_motion
+from akd.creatures.free_gaits import FREE_GAITS, FreeGait, FreeStyle
 from akd.creatures.gait_targets import gait_targets
 from akd.creatures.targets import Action, ActionParameters, body_path, feet_centre, walking_feet
 from akd.errors import AkdError
@@ -31,9 +33,11 @@ MAX_RUNNING_MASS = 2500.0
 def gaits_for(rig: Rig) -> list[str]:
     """Names of the gaits natural to this body. ``gait_motion`` also makes an elephant gallop on request."""
     legs, model = len(rig.legs), limb_model(rig)
+    free = [name for name, gait in FREE_GAITS.items() if gait.suits(model)]
     if not model.pairs:
-        return []
-    return [name for name, gait in GAITS.items() if legs in gait.phases and (gait.duty > 0.5 or not _too_heavy_to_run(model))]
+        return free
+    light = not _too_heavy_to_run(model)
+    return [name for name, gait in GAITS.items() if legs in gait.phases and (gait.duty > 0.5 or light)] + free
 
 
 def actions_for(rig: Rig) -> list[str]:
@@ -49,12 +53,13 @@ def _too_heavy_to_run(model: LimbModel) -> bool:
 def gait_motion(
     rig: Rig, gait: str, *, seed: int | None = 0, speed: float | None = None, stride: float | None = None,
     duty: float | None = None, turn: float = 0.0, style: Style | None = None, amount: float = 1.0, fps: float = 30.0,
-    cycles: int = 1, frames: int | None = None, start: float = 0.0,
+    cycles: int = 1, frames: int | None = None, start: float = 0.0, side: Literal["left", "right"] | None = None,
 ) -> Motion:  # fmt: skip
     """The rig moving along +X in a gait, or performing the action of that name.
 
     Speed is in ℓ/s, stride (from one footprint to the next of the same foot) in ℓ, turn in rad/s to the left; what is not given
-    follows from the gait, the size of the body and the seed (no seed: the typical individual). Actions take an ``amount``.
+    follows from the gait, the size of the body and the seed (no seed: the typical individual). Actions take an ``amount`` and a
+    leading ``side``.
     Without ``frames`` the clip is ``cycles`` whole cycles and loops exactly; with it, so many frames, beginning at phase
     ``start`` of a cycle.
     """
@@ -62,9 +67,13 @@ def gait_motion(
     if gait in ACTIONS:
         if (speed, stride, duty, style, turn) != (None, None, None, None, 0.0):
             raise AkdError(f"Speed, stride, duty, turn and style belong to gaits; {gait!r} only takes an amount.")
-        return _action(model, ACTIONS[gait], seed, amount, fps, cycles, frames, start)
+        return _action(model, ACTIONS[gait], seed, amount, fps, cycles, frames, start, side)
+    if gait in FREE_GAITS:
+        if (stride, duty, style, turn) != (None, None, None, 0.0):
+            raise AkdError(f"Stride, duty, turn and style belong to gaits on legs; {gait!r} only takes a speed.")
+        return _free_gait(model, FREE_GAITS[gait], seed, speed, fps, cycles, frames, start)
     if gait not in GAITS and gait not in PLAIN_WORDS:
-        raise AkdError(f"There is no motion {gait!r}; choose one of {', '.join((*GAITS, *ACTIONS))}.")
+        raise AkdError(f"There is no motion {gait!r}; choose one of {', '.join((*GAITS, *FREE_GAITS, *ACTIONS))}.")
     chosen = gait_for(gait, len(model.feet))
     if not model.pairs:
         raise AkdError(f"A body cannot {gait} whose legs do not come in left and right pairs: check the limb labels.")
@@ -75,6 +84,24 @@ def gait_motion(
     parameters = parameters.in_time(count / fps)
     once = _gait_frames(model, parameters, start * parameters.period + np.arange(count) / fps, fps)
     return repeat(_closed(model, once, parameters), cycles)
+
+
+def _free_gait(
+    model: LimbModel, gait: FreeGait, seed: int | None, speed: float | None, fps: float, cycles: int, frames: int | None,
+    start: float,
+) -> Motion:  # fmt: skip
+    """Flying, swimming or slithering; a given speed changes the rhythm, not the strokes."""
+    if not gait.suits(model):
+        raise AkdError(f"This {model.rig.name} cannot {gait.name}: that needs {gait.needs}.")
+    style = FreeStyle() if seed is None else FreeStyle.random(np.random.default_rng(seed))
+    stride = gait.stride(model, style)
+    if speed is not None and speed <= 0:
+        raise AkdError(f"Speed must be positive, not {speed} ℓ/s.")
+    period = gait.period(model, style) if speed is None else stride / speed
+    count = max(round(period * fps), MIN_FRAMES)
+    cycle = np.arange(count + 1) / count if frames is None else np.arange(frames) / (period * fps)
+    once = free_motion(model, gait.targets(model, start + cycle, stride, style), fps)
+    return repeat(once, cycles) if frames is None else once
 
 
 def _gait_frames(model: LimbModel, stride: GaitParameters, time: np.ndarray, fps: float) -> Motion:
@@ -93,8 +120,9 @@ def _closed(model: LimbModel, motion: Motion, stride: GaitParameters) -> Motion:
 
 
 def _action(
-    model: LimbModel, action: Action, seed: int | None, amount: float, fps: float, cycles: int, frames: int | None, start: float
-) -> Motion:
+    model: LimbModel, action: Action, seed: int | None, amount: float, fps: float, cycles: int, frames: int | None, start: float,
+    lead: Literal["left", "right"] | None,
+) -> Motion:  # fmt: skip
     """An action as a motion; the seed varies amount, duration and leading side."""
     if not action.suits(model):
         raise AkdError(f"This {model.rig.name} cannot {action.name.replace('_', ' ')}: that needs {action.needs}.")
@@ -102,6 +130,7 @@ def _action(
     amount_factor, duration_factor, side = (
         (1.0, 1.0, 1.0) if seed is None else (rng.uniform(0.85, 1.15), rng.uniform(0.88, 1.15), rng.choice((-1.0, 1.0)))
     )
+    side = {None: side, "left": -1.0, "right": 1.0}[lead]
     parameters = ActionParameters(np.zeros(1), float(amount_factor * amount), float(side))
     count = max(round(duration_factor * action.seconds(model, parameters) * fps), MIN_FRAMES)
     once = solve_motion(model, action.targets(model, replace(parameters, progress=np.arange(count + 1) / count)), fps)

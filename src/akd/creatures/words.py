@@ -14,6 +14,7 @@ from akd.creatures.body import Individual, rgb, sample_individual
 from akd.creatures.build import build
 from akd.creatures.plan import Marking, Plan
 from akd.creatures.plans import PLANS
+from akd.creatures.word_table import word_table
 from akd.rig import Rig
 
 
@@ -41,11 +42,11 @@ NEAREST = _table({
     "giraffe": "camel llama alpaca dromedary",
     "elephant": "rhino rhinoceros hippo hippopotamus tapir",
     "sauropod": "stegosaurus triceratops ankylosaurus",
-    "tyrannosaur": "dragon kaiju",
+    "tyrannosaur": "kaiju",
     "ostrich": "flamingo crane heron stork peacock turkey moa dodo swan goose",
-    "chick": "penguin owl pigeon crow raven parrot eagle hawk finch seagull",
+    "chick": "penguin",
     "crocodile": "monitor",
-    "lizard": "turtle tortoise frog toad snake",
+    "lizard": "turtle tortoise frog toad",
     "ant": "bee wasp fly grasshopper cricket mantis mosquito butterfly",
     "spider": "crab octopus lobster scorpion",
 })
@@ -119,8 +120,9 @@ NUMBERS = {
     "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "ten": 10,
 }
 ACTION_WORDS = _words(
-    "bound canter dance dances fight fights gallop gallops hop hops idle jump jumps kick kicks look looks pace punch "
-    "punches rest rests run runs sit sits stand stands trot trots turn turns walk walks wave waves "
+    "bound canter dance dances fight fights flies gallop gallops hop hops idle jump jumps kick kicks look looks pace punch "
+    "once punches rest rests run runs sit sits slither slithers stand stands swim swims then times trot trots turn turns twice walk walks wave "
+    "waves "
 )
 """Verbs are for the motion, not for the body."""
 SMALL_WORDS = _words(
@@ -224,11 +226,29 @@ def _plan(words: list[str]) -> tuple[str, set[int], list[str]]:
             # "a bear dog" is a dog and "a horse in a cow field" a horse: the last noun before a preposition counts.
             if name and i < _first_preposition(words):
                 return table[name], {i} | _nouns(words), [note.format(word=word, plan=table[name])] if note else []
+    found = _near_noun(words)
+    if found:
+        return found
     legs = _leg_count(words)
     if legs:
         plan = LEG_COUNTS[min(LEG_COUNTS, key=lambda count: abs(count - legs))]
         return plan, set(), [f"No animal was named; the plan with about {legs} legs is {plan!r}."]
     return _closest_spelling(words)
+
+
+def _near_noun(words: list[str]) -> tuple[str, set[int], list[str]] | None:
+    """A pet name of a plan, or a noun that WordNet knows as a kind of animal or person: the first in the sentence."""
+    for i, word in enumerate(words):
+        if _known(word):
+            continue
+        pet = next((form for form in _pet_name(word) if form in SYNONYMS), None)
+        if pet:
+            return SYNONYMS[pet], {i}, [f"{word!r} was read as {pet!r}."]
+        near = word_table().plan_of(word)
+        if near:
+            plan, confidence = near
+            return plan, {i}, [f"There is no body plan for {word!r}; the nearest is {plan!r} (confidence {confidence:.2f})."]
+    return None
 
 
 def _closest_spelling(words: list[str]) -> tuple[str, set[int], list[str]]:
@@ -244,6 +264,21 @@ def _singular(word: str) -> tuple[str, ...]:
     """The word and what it may be the plural of."""
     ends = (("ies", "y"), ("ves", "f"), ("es", ""), ("s", ""))
     return (word, *(word[: -len(end)] + new for end, new in ends if word.endswith(end) and len(word) > len(end) + 2))
+
+
+def known_noun(word: str) -> str | None:
+    """The plan that a noun of the tables means, or is nearest to: also of plurals and of pet names like "doggo"."""
+    forms = (*_singular(word), *_pet_name(word))
+    return next((table[form] for table in (SYNONYMS, NEAREST) for form in forms if form in table), None)
+
+
+def _pet_name(word: str) -> tuple[str, ...]:
+    """What a pet name may be made of: "doggo", "horsey", "birdie"."""
+    found = re.fullmatch(r"([a-z]{3,}?)(?:o|y|ie|ies|os)", word)
+    if not found:
+        return ()
+    stem = found.group(1)
+    return (stem, stem + "e", *((stem[:-1],) if stem[-1] == stem[-2] else ()))
 
 
 def _nouns(words: list[str]) -> set[int]:
@@ -287,7 +322,9 @@ def _recolored(palette: dict[str, np.ndarray], name: str, color: np.ndarray) -> 
 
 
 def _action(word: str) -> bool:
-    return word in ACTION_WORDS or word.endswith("ing")
+    """Is the word about the motion?"""
+    table = word_table()
+    return word in ACTION_WORDS or word.endswith("ing") or (table.lemma(word) != word and table.lemma(word) in table.kinds)
 
 
 def _known(word: str) -> bool:

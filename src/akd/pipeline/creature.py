@@ -8,10 +8,13 @@ from typing import Any
 import torch
 
 from akd.assets import ANIMATION_SUFFIXES, check_seed, save_animation
+from akd.creatures.action_list import ACTION_LIST
+from akd.creatures.actions import ACTIONS
 from akd.creatures.build import creature
 from akd.creatures.captions import action_from_prompt
 from akd.creatures.gaits import actions_for, gait_motion, gaits_for
 from akd.creatures.plans import PLANS
+from akd.creatures.wish import Wish, read_wish
 from akd.creatures.words import character
 from akd.errors import AkdError
 from akd.files.video import PICTURE_ENDINGS, VIDEO_ENDINGS, contact_sheet, write_picture, write_video
@@ -23,6 +26,8 @@ from akd.rig import Rig
 SHEET_FRAMES = 12
 MAX_CYCLES = 1000
 """Strides in a clip; a quarter of an hour of walking."""
+SLOWER, FASTER = 0.65, 1.35
+"""What "slowly" and "quickly" make of a gait's usual speed: clearly seen, and within what the gait can do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,14 +52,51 @@ def make_character(description: str, *, seed: int = 0) -> Rig:
 
 
 def make_creature(prompt: str, *, gait: str | None, seed: int, cycles: int) -> Shown:
-    """The character a sentence describes, moving as asked: by the gait's name, else as the sentence says, else walking."""
+    """The character a sentence describes, moving as asked: by the gait's name, else as the sentence says, else as it goes."""
     check_seed(seed)
     if not 1 <= cycles <= MAX_CYCLES:
         raise AkdError(f"A clip holds between 1 and {MAX_CYCLES} strides, not {cycles}: choose another --cycles.")
     rig, message = character(prompt, seed)
-    chosen = gait or action_from_prompt(prompt) or "walk"
-    motion = gait_motion(rig, chosen, seed=seed, cycles=cycles)
-    return Shown(rig, motion, chosen, (message,) if message else ())
+    wish = read_wish(prompt)
+    words = ACTION_LIST.get(wish.action)
+    chosen = gait or action_from_prompt(prompt) or (words.motion if words else "") or "walk"
+    if chosen in ("walk", "run") and not rig.legs:
+        chosen = next(iter(gaits_for(rig)), chosen)
+    motion, ignored = _wished_motion(rig, chosen, wish, seed, cycles)
+    messages = [message, None if gait else _other_motion(prompt, wish, chosen), _without_effect(ignored)]
+    return Shown(rig, motion, chosen, tuple(text for text in messages if text))
+
+
+def _wished_motion(rig: Rig, gait: str, wish: Wish, seed: int, cycles: int) -> tuple[Motion, list[str]]:
+    """A motion with the side, speed and number of times that the sentence asks for, and what of these it cannot have."""
+    asked, options = wish.modifiers(), dict[str, Any]()
+    if "count" in asked and cycles == 1 and wish.count is not None and wish.count <= MAX_CYCLES:
+        cycles = wish.count
+        del asked["count"]
+    if gait in ACTIONS and wish.side in ("left", "right"):
+        options["side"] = wish.side
+        del asked["side"]
+    motion = gait_motion(rig, gait, seed=seed, cycles=cycles, **options)
+    if "speed" in asked and gait not in ACTIONS:
+        travelled = float((motion.pose.root_position[-1] - motion.pose.root_position[0]).norm())
+        speed = travelled / motion.duration * (SLOWER if wish.speed == "slow" else FASTER)
+        motion = gait_motion(rig, gait, seed=seed, cycles=cycles, speed=speed)
+        del asked["speed"]
+    return motion, [*asked.values(), *([repr(wish.then.text.strip())] if wish.then else [])]
+
+
+def _other_motion(prompt: str, wish: Wish, chosen: str) -> str | None:
+    """What to say where the sentence asks for an action that our formulas do not have."""
+    words = ACTION_LIST.get(wish.action)
+    plain = action_from_prompt(prompt) is not None and " " not in wish.said
+    if plain or (words and words.motion) or not wish.said:
+        return None
+    name = wish.action.replace("_", " ") or wish.said
+    return f"There is no formula for {name!r}: the motion is {chosen!r}. Try akd animate."
+
+
+def _without_effect(ignored: list[str]) -> str | None:
+    return f"Not understood, so without effect: {', '.join(ignored)}." if ignored else None
 
 
 def write_creature(

@@ -152,7 +152,7 @@ def read_character(job: Job) -> Rig:
 
 def sentences(job: Job, prior: VideoPrior) -> tuple[str, tuple[str, ...]]:
     """The prompt as the prior reads it, and the negative prompts."""
-    prompt = expand(job.prompt) if job.expand and prior.trained_on_captions else job.prompt
+    prompt = expand(job.prompt, prior.known_actions) if job.expand and prior.trained_on_captions else job.prompt
     return prompt, negative_prompts(job.prompt)
 
 

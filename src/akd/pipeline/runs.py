@@ -6,6 +6,7 @@ from pathlib import Path
 from PIL import Image
 
 from akd.assets import fingerprint
+from akd.distill.understanding import understanding
 from akd.errors import AkdError
 from akd.files.motion_npz import read_motion
 from akd.files.video import write_image
@@ -164,6 +165,8 @@ def _load(job: Job, prior: VideoPrior | None, progress: Progress) -> tuple[Video
             if not is_small(job.prior):
                 prior.read((*sentences(job, prior)[1], sentences(job, prior)[0], ""))
     check_prior(job, prior)
+    for line in understanding(job.prompt, prior.known_actions, prior.known_modifiers):
+        progress.notice(line)
     progress.stage("reading the character" if job.character else "making the character")
     return prior, read_character(job)
 

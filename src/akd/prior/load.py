@@ -1,11 +1,13 @@
 """Priors by name: a folder, a model on the hub, or the one inside the package."""
 
+import json
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from akd.creatures.action_list import FIRST_EDITION
 from akd.errors import AkdError
 from akd.prior.embedded.family import embedded_family
 from akd.prior.families import family_class
@@ -58,8 +60,23 @@ def _prior(family: Family, folder: Path | None) -> VideoPrior:
         return VideoPrior(family)
     film = folder / "film.json"
     prior = VideoPrior(family, FilmSettings.load(film) if film.is_file() else None)
-    prior.trained_on_captions = (folder / "training.json").is_file()
+    card = folder / "training.json"
+    prior.trained_on_captions = card.is_file()
+    if prior.trained_on_captions:
+        prior.known_actions, prior.known_modifiers = _seen(card)
     return prior
+
+
+def _seen(card: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Actions and modifiers that a prior's training showed. A card without them is of the first edition, whose captions drew
+    their adverbs at random."""
+    try:
+        stored = json.loads(card.read_text(encoding="utf-8"))
+        return tuple(map(str, stored.get("actions", FIRST_EDITION))), tuple(map(str, stored.get("modifiers", ())))
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise AkdError(
+            f"{card} is not the card of a training: it must be a JSON object, with lists of actions and modifiers if any."
+        ) from error
 
 
 def find_prior(name: str) -> tuple[Path | None, bool]:

@@ -42,6 +42,10 @@ class VideoPrior:
 
     trained_on_captions = False
     """Whether it was trained on this package's captions, so that short prompts are best expanded to their wording."""
+    known_actions: tuple[str, ...] | None = None
+    """Names in ``ACTION_LIST`` of the actions that its training showed; ``None`` for a model that has seen the world."""
+    known_modifiers: tuple[str, ...] | None = None
+    """Which of a wish's side, manner, speed and count its captions told the truth about; ``None`` as above."""
 
     takes_first_frame = False
     """Whether it is an image-to-video model, which can be given the first frame."""
@@ -199,6 +203,7 @@ class VideoPrior:
         """The same model with other film settings (size, frames, ground …)."""
         prior = VideoPrior(self.family, replace(self.film, **changes))  # type: ignore[arg-type]
         prior._sentences, prior.trained_on_captions, prior.batch = self._sentences, self.trained_on_captions, self.batch
+        prior.known_actions, prior.known_modifiers = self.known_actions, self.known_modifiers
         return prior
 
 

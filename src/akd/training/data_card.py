@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from akd.creatures.action_list import ACTION_LIST
 from akd.creatures.action_phrases import ACTION_VERBS, phrase_words
 from akd.creatures.captions import FINISHES, PLACES, SHOTS, VERBS, captions, describe, gerund, negative
 from akd.creatures.plans import PLANS
@@ -27,6 +28,13 @@ GENERIC_NOUNS = ("animal", "creature", "character", "figure")
 """Nouns for any creature."""
 SIDE_WORDS = ("left", "right", "hand", "foot", "with", "the")
 """Words that say with which limb."""
+LISTED_ACTIONS = {
+    "die": "death", "zombie": "zombie_walk", "sword": "sword_attack", "wave_hand": "wave", "sit": "sit_down",
+    "climb_stairs": "climb", "look": "look_around",
+}  # fmt: skip
+"""What ``ACTION_LIST`` calls actions that captions of real clips call otherwise."""
+OPTIONAL = ("actions", "modifiers")
+"""Entries that a card of the first edition lacks."""
 WORD_SEEDS = 100
 """Random captions of each action that are searched for words."""
 
@@ -47,8 +55,10 @@ class DataCard:
     """Nouns of creatures without a plan, and the nearest plan; in captions they stand for any creature."""
     words: tuple[str, ...]
     """Words of the tokenizer, in the order of its rows."""
-    actions: tuple[str, ...] = ()
-    """Actions of real clips that were filmed beside the motions of our own formulas."""
+    actions: tuple[str, ...] | None = None
+    """Names in ``ACTION_LIST`` of the actions that were shown; ``None``, and not stored, for the first edition."""
+    modifiers: tuple[str, ...] | None = None
+    """Which of side, manner, speed and count captions told truly; ``None``, and not stored, for the first edition."""
 
     @classmethod
     def load(cls, path: Path) -> "DataCard":
@@ -57,16 +67,16 @@ class DataCard:
             stored = json.loads(path.read_text(encoding="utf-8"))
             plans, held_out, words = (tuple(map(str, stored[name])) for name in ("plans", "held_out_plans", "words"))
             synonyms, nearest = (_pairs(stored[name]) for name in ("synonyms", "nearest"))
-            actions = tuple(map(str, stored.get("actions", ())))
-            return cls(plans, held_out, int(stored["first_held_out_seed"]), synonyms, nearest, words, actions)
+            actions, modifiers = (tuple(map(str, stored[name])) if name in stored else None for name in OPTIONAL)
+            return cls(plans, held_out, int(stored["first_held_out_seed"]), synonyms, nearest, words, actions, modifiers)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            names = ", ".join(field.name for field in fields(cls))
+            names = ", ".join(field.name for field in fields(cls) if field.name not in OPTIONAL)
             raise AkdError(f"{path} is not the card of a training: it must be JSON with {names}.") from error
 
     def save(self, path: Path) -> None:
         """Write the card, whole or not at all; nouns are grouped by plan."""
         grouped = {"synonyms": _by_plan(self.synonyms), "nearest": _by_plan(self.nearest)}
-        stored = {name: value for name, value in (asdict(self) | grouped).items() if value or name != "actions"}
+        stored = {name: value for name, value in (asdict(self) | grouped).items() if value is not None}
         write_file(path, json.dumps(stored, indent=1) + "\n")
 
     @property
@@ -84,10 +94,15 @@ def current_card() -> DataCard:
 
 
 def with_real_motion(card: DataCard, actions: Iterable[str], nouns: Iterable[str]) -> DataCard:
-    """The card with real clips of these actions and these further nouns; new words come after those that were known."""
-    actions = tuple(sorted(set(actions)))
-    phrases = {word for action in actions for word in phrase_words(ACTION_VERBS[action])} | set(SIDE_WORDS) | set(nouns)
-    return replace(card, words=card.words + tuple(sorted(phrases - set(card.words))), actions=actions)
+    """The card with real clips of these actions and these further nouns; new words come after those that were known.
+
+    Captions of real clips tell the truth about the side that leads, and the manners of walking are actions of their own.
+    """
+    shown = sorted(set(actions))
+    phrases = {word for action in shown for word in phrase_words(ACTION_VERBS[action])} | set(SIDE_WORDS) | set(nouns)
+    known = {LISTED_ACTIONS.get(action, action) for action in (*shown, *VERBS)} & set(ACTION_LIST)
+    words = card.words + tuple(sorted(phrases - set(card.words)))
+    return replace(card, words=words, actions=tuple(sorted(known)), modifiers=("side",))
 
 
 def run_card(folder: Path, *, current: bool = False) -> DataCard:

@@ -155,5 +155,5 @@ CHICK = Plan(
         {"coat": "#5b86b5", "belly": "#e3b184", "wing": "#3c618f", "beak": "#4a4038", "eye": "#0f0b0a"},
     ),
     markings=(Marking("under", "belly", ("spine", "neck"), amount=(0.3, 0.5)),),
-    words="chick bird chicken hen rooster duck duckling sparrow robin",
+    words="chick chicken hen rooster duck duckling",
 )
