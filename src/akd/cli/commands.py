@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-from akd.cli import characters, pose, posespace, prior, retarget, track
+from akd.cli import characters, follow, pose, posespace, prior, retarget, track
 from akd.cli.animate import animate
 
 COMMANDS: dict[str, Callable[..., Any]] = {
     "animate": animate, "creature": characters.creature, "rig": characters.rig, "inspect": characters.inspect,
     "evaluate": characters.evaluate, "convert": characters.convert, "splat": characters.splat, "track": track.track,
-    "retarget": retarget.retarget, "prior": prior.prior, "pose": pose.pose, "posespace": posespace.posespace,
+    "retarget": retarget.retarget, "picture": follow.picture, "prior": prior.prior, "pose": pose.pose,
+    "posespace": posespace.posespace,
 }  # fmt: skip
