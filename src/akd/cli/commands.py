@@ -9,6 +9,6 @@ from akd.cli.animate import animate
 COMMANDS: dict[str, Callable[..., Any]] = {
     "animate": animate, "creature": characters.creature, "rig": characters.rig, "inspect": characters.inspect,
     "evaluate": characters.evaluate, "convert": characters.convert, "splat": characters.splat, "track": track.track,
-    "retarget": retarget.retarget, "picture": follow.picture, "prior": prior.prior, "pose": pose.pose,
-    "posespace": posespace.posespace,
+    "retarget": retarget.retarget, "picture": follow.picture, "follow": follow.follow, "prior": prior.prior,
+    "pose": pose.pose, "posespace": posespace.posespace,
 }  # fmt: skip
