@@ -27,6 +27,8 @@ POINTS = 1600
 """Points on the skin: enough that some point is near every place of the outline."""
 SHELL_FACES = 8000
 """Triangles of depth pictures: what is lost by decimating is below a pixel."""
+USUAL_EXTENT = 3.0
+"""Diagonal of the box around a person or a four-legged animal [ℓ]; around a fish with fins for legs it is 20."""
 MIN_SHARE = 0.004
 """A joint that moves less of the skin than this stays as it is: nothing in a picture of this size shows it."""
 SHADE = 0.35
@@ -78,6 +80,11 @@ class Body:
     def hanging_columns(self) -> Float[np.ndarray, "point angle"]:
         """``hanging`` for each active rotation coordinate."""
         return np.repeat(self.hanging[:, (self.active[3::3] - 3) // 3], 3, 1).astype(np.float32)
+
+    @cached_property
+    def size(self) -> float:
+        """The unit of lengths for this body [ℓ]: 1 for a body of usual build, more where legs are short for it or absent."""
+        return float(np.linalg.norm(np.ptp(self.shell, axis=0))) / USUAL_EXTENT
 
     @property
     def joint_count(self) -> int:

@@ -59,7 +59,8 @@ def search_camera(rig: Rig, clip: Clip, subject: Subject) -> tuple[FirstFrame, s
     coarse = sorted((_coarse(body, start, small, masks, *view) for view in product(AZIMUTHS, ELEVATIONS, FOVS)),
                     key=lambda each: -each.score)  # fmt: skip
     kept = _different(coarse)
-    fine = [_refined(rig, clip, subject, each) for each in kept]
+    scene = _first_scene(rig, clip, subject, kept[0].view, start)
+    fine = [_refined(scene, clip, subject, each) for each in kept]
     best = max(fine, key=lambda each: each.score)
     if best.overlap < MIN_OVERLAP:
         raise AkdError(
@@ -144,21 +145,25 @@ def _different(candidates: list[Candidate]) -> list[Candidate]:
     return kept
 
 
-def _refined(rig: Rig, clip: Clip, subject: Subject, candidate: Candidate) -> Candidate:
+def _first_scene(rig: Rig, clip: Clip, subject: Subject, view: Viewpoint, start: Coordinates) -> Scene:
+    """All that refining a view needs and that is the same for all views."""
+    once = replace(clip, frames=clip.frames[:2], alpha=None)
+    evidence = gather_evidence(once, replace(subject, masks=subject.masks[:2]))
+    body = Body.of(rig, count=900)
+    return Scene(body, evidence, view, Plausible.of(body, start), FollowSettings(), clip.fps, None, ground=False)
+
+
+def _refined(scene: Scene, clip: Clip, subject: Subject, candidate: Candidate) -> Candidate:
     """Place, turn and pose fitted to the first frame at full size."""
     height, width = clip.frames.shape[1:3]
     scale = np.array((width / candidate.view.width, height / candidate.view.height))
-    old = candidate.view
+    old, y = candidate.view, candidate.y
     view = Viewpoint(old.rotation, old.shift, old.focal * scale, old.middle * scale, width, height)
-    once = replace(clip, frames=clip.frames[:2], alpha=None)
-    evidence = gather_evidence(once, replace(subject, masks=subject.masks[:2]))
-    body, y = Body.of(rig, count=900), candidate.y
-    double = Viewpoint(*(np.repeat(part, 2, 0) for part in (view.rotation, view.shift, view.focal, view.middle)), width, height)
-    scene = Scene(body, evidence, double, Plausible.of(body, y), FollowSettings(), clip.fps, None, ground=False)
+    scene = replace(scene, view=view)
     for _ in range(ROOT_CHANGE):
         y = fit_first_pose(scene, y)
-    seen = look(body, view, posed(body, y))[0]
-    return Candidate(view, y, *_score(body, seen, clip.frames[0] / 255.0, subject.masks[0]))
+    seen = look(scene.body, view, posed(scene.body, y))[0]
+    return Candidate(view, y, *_score(scene.body, seen, clip.frames[0] / 255.0, subject.masks[0]))
 
 
 def _as_first_frame(rig: Rig, best: Candidate, start: Coordinates, clip: Clip) -> FirstFrame:

@@ -74,7 +74,7 @@ def look_at_frame(scene: Scene, y: Coordinates, frame: int) -> Seen:
 def fit_first_pose(scene: Scene, start: Coordinates) -> Coordinates:
     """The first frame from its silhouette; almost as it is where it is known."""
     y, settings = start.copy(), scene.settings
-    turn, root = (settings.first_turn, settings.first_root) if scene.first is not None else (0.3, 0.3)
+    turn, root = (settings.first_turn, settings.first_root * scene.body.size) if scene.first is not None else (0.3, 0.3)
     for gate in (*GATES, GATES[-1]):
         now = posed(scene.body, y)
         seen = look(scene.body, scene.view[slice(0, 1)], now)[0]
@@ -98,7 +98,7 @@ def track_frame(scene: Scene, frame: int, y_all: Coordinates, paint: Paint) -> F
         moved = np.flatnonzero(weight > 0)
         wishes = [Wishes(moved, weight[moved, None, None] * np.eye(2), -weight[moved, None] * missed[moved])]
         wishes += picture_wishes(scene, frame, now, 0, seen, paint, fine)
-        turn, root = settings.step_turn / scene.fps, settings.step_root / scene.fps
+        turn, root = settings.step_turn / scene.fps, settings.step_root * scene.body.size / scene.fps
         y = _step(scene, y, now, seen, joined(wishes), expected, turn, root, before)
     return y
 
@@ -141,7 +141,7 @@ def _step(
     stiff = np.concatenate((np.full(3, 1 / root**2), np.full(len(active) - 3, 1 / turn**2)))
     if before is not None:
         stiff[3:6] = (scene.fps / scene.settings.step_root_turn) ** 2
-        across = sideways(y)[0] * scene.fps / scene.settings.step_sideways
+        across = sideways(y)[0] * scene.fps / (scene.settings.step_sideways * scene.body.size)
         matrix[:3, :3] += np.outer(across, across)
         right[:3] += across * (across @ (before - y)[0, :3])
     guess, firm = scene.plausible.guess(y)
@@ -152,12 +152,12 @@ def _step(
         matrix, right = matrix + under, right + pull
     change = np.linalg.solve(matrix + np.diag(stiff + firm), right)
     out = y.copy()
-    out[0, active] += _limited(change[None])[0]
+    out[0, active] += _limited(change[None], scene.body.size)[0]
     return out
 
 
-def _limited(change: Float[np.ndarray, "frame column"]) -> Float[np.ndarray, "frame column"]:
-    most = np.concatenate((np.full(3, MAX_MOVE), np.full(change.shape[1] - 3, MAX_TURN)))
+def _limited(change: Float[np.ndarray, "frame column"], size: float) -> Float[np.ndarray, "frame column"]:
+    most = np.concatenate((np.full(3, MAX_MOVE * size), np.full(change.shape[1] - 3, MAX_TURN)))
     return change / np.maximum(np.abs(change) / most, 1).max(1, keepdims=True)
 
 
@@ -170,7 +170,7 @@ def _above_ground(scene: Scene, now: PosedBody, frame: int) -> tuple[np.ndarray,
     if not len(point):
         return np.zeros((width, width)), np.zeros(width)
     up = rows(scene.body, now, frame, point, np.repeat([[0.0, 1.0, 0.0]], len(point), 0)).astype(float)
-    weight = scene.settings.evidence_count / count / GROUND_SPREAD**2
+    weight = scene.settings.evidence_count / count / (GROUND_SPREAD * scene.body.size) ** 2
     return weight * up.T @ up, -weight * (height[point] @ up)
 
 
@@ -196,7 +196,7 @@ def _clip_step(
     _smooth(scene, blocks, pull, control[:, scene.body.active], spline)
     change = solve_banded(blocks, pull)
     biggest = np.abs(basis @ change)
-    most = np.concatenate((np.full(3, MAX_MOVE), np.full(change.shape[1] - 3, MAX_TURN)))
+    most = np.concatenate((np.full(3, MAX_MOVE * scene.body.size), np.full(change.shape[1] - 3, MAX_TURN)))
     return change / max(float((biggest / most).max()), 1.0)
 
 
@@ -256,7 +256,7 @@ def _hold(scene: Scene, now: PosedBody, standing: Standing, diagonal: np.ndarray
         chosen = standing.frame == t
         point = standing.point[chosen]
         missed = now.points[t, point] - standing.place[chosen]
-        weight = 1 / scene.settings.standing_spread**2 / max(len(point) / 4, 1)
+        weight = 1 / (scene.settings.standing_spread * scene.body.size) ** 2 / max(len(point) / 4, 1)
         moved = rows(scene.body, now, int(t), np.repeat(point, 3), np.tile(np.eye(3), (len(point), 1))).astype(float)
         diagonal[t] += weight * moved.T @ moved
         right[t] -= weight * (missed.reshape(-1) @ moved)
@@ -272,7 +272,7 @@ def _prior(scene: Scene, y: Coordinates, diagonal: np.ndarray, right: np.ndarray
     right += firm * (guess - y)[:, active]
     if scene.first is not None:
         known = np.full(len(active), 1 / scene.settings.first_turn**2)
-        known[:3] = 1 / scene.settings.first_root**2
+        known[:3] = 1 / (scene.settings.first_root * scene.body.size) ** 2
         diagonal[0, index, index] += known
         right[0] += known * (scene.first - y[:1])[0, active]
 
@@ -280,7 +280,7 @@ def _prior(scene: Scene, y: Coordinates, diagonal: np.ndarray, right: np.ndarray
 def _course(scene: Scene, y: Coordinates, diagonal: np.ndarray, beside: np.ndarray, right: np.ndarray) -> None:
     """The root hardly goes sideways and turns slowly: what one camera sees worst is what bodies do least."""
     settings, fps = scene.settings, scene.fps
-    across = sideways(y[:-1]) * fps / settings.step_sideways
+    across = sideways(y[:-1]) * fps / (settings.step_sideways * scene.body.size)
     place = across[:, :, None] * across[:, None, :]
     firm = np.zeros((len(y) - 1, 6, 6))
     firm[:, :3, :3] = place
@@ -298,7 +298,7 @@ def _smooth(scene: Scene, blocks: np.ndarray, pull: np.ndarray, control: np.ndar
     settings = scene.settings
     step = spline.duration / spline.intervals
     spread = np.full(control.shape[1], settings.bend_turn)
-    spread[:3] = settings.bend_root
+    spread[:3] = settings.bend_root * scene.body.size
     # One control point stands for the frames of one interval.
     weight = (step * scene.fps) / (spread * step**2) ** 2
     index = np.arange(control.shape[1])

@@ -27,7 +27,7 @@ from akd.motion import Motion
 from akd.render.camera import Camera
 from akd.rig import Rig
 
-HOLD_ITERATIONS = 6
+HOLD_ITERATIONS = 5
 """Refinements with standing feet held."""
 MAX_RIM = 4.0
 """An outline further than this from where it should be is not a wide or narrow mask [px]."""

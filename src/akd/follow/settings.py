@@ -7,7 +7,8 @@ from akd.errors import AkdError
 
 @dataclass(frozen=True)
 class FollowSettings:
-    """Spreads of what is measured. Pixels are in hundredths of the subject's size (the root of its area times 1.6)."""
+    """Spreads of what is measured. Pixels are in hundredths of the subject's size (the root of its area times 1.6), lengths on
+    the stage in sizes of the body (``Body.size``, 1 ℓ for usual builds)."""
 
     flow: float = 1.0
     """Weight of optical flow; 0 leaves it out. The same for the next three."""
@@ -47,7 +48,7 @@ class FollowSettings:
     """Frames between two knots of the trajectory."""
     track_iterations: int = 5
     """Gauss–Newton steps per frame while tracking."""
-    refine_iterations: int = 3
+    refine_iterations: int = 1
     """Gauss–Newton steps on all frames together."""
     standing_spread: float = 0.02
     """How still a standing foot is [ℓ]."""

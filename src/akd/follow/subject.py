@@ -34,7 +34,7 @@ RIM_SHARE = 0.45
 PINHOLE = 6
 """Holes of fewer pixels are closed."""
 MIN_STAY = 0.15
-"""Share of all the pixels a subject ever covers that it covers at a time; a mask below is only the rim of something that sways."""
+"""Share of all pixels a subject ever covers that it covers at a time; a mask below is only the rim of something that sways."""
 CLUTTER_CONFIDENCE = 0.5
 """What a graph cut before clutter is worth at most."""
 

@@ -12,7 +12,7 @@ from akd.render.depth_picture import depth_picture
 NEAR = 0.05
 """Points nearer to the camera than this are not projected [ℓ]."""
 DEPTH_TOLERANCE = 0.04
-"""How far behind the nearest skin a point may lie and still count as that skin [ℓ]: a slanted surface within a pixel."""
+"""How far behind the nearest skin a point may lie and still count as that skin [sizes]: a slanted surface within a pixel."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,7 @@ def _look(body: Body, view: Viewpoint, now: PosedBody, frame: int) -> Seen:
     picture = depth_picture(shell, shell_depth, body.faces, view.width, view.height)
     column, row = (np.clip(places[:, k].astype(int), 0, side - 1) for k, side in ((0, view.width), (1, view.height)))
     inside = ((places > 0) & (places < (view.width, view.height))).all(1)
-    return Seen(places, slopes, inside & (depth < picture[row, column] + DEPTH_TOLERANCE), picture)
+    return Seen(places, slopes, inside & (depth < picture[row, column] + DEPTH_TOLERANCE * body.size), picture)
 
 
 def project(
