@@ -8,6 +8,7 @@ import torch
 
 from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
+from akd.creatures.neutral import neutral_pose
 from akd.distill.estimators import ScoreInputs, csd, dds, draw_noise, sds, variance_preserving_sds
 from akd.distill.loop import Distillation, distill, initial_trajectory, update_height, update_speed, without_steady_path
 from akd.distill.losses import GroundContacts, foot_motion, ground_depth, lift, slip, smoothness
@@ -15,7 +16,7 @@ from akd.distill.prompts import expand, negative_prompts, subject
 from akd.distill.recipe import PAPER, Recipe
 from akd.distill.soft_film import film_softly
 from akd.distill.task import Task
-from akd.distill.trajectory import Fourier, Frames, Spline, Trajectory, channel_scale, neutral_pose
+from akd.distill.trajectory import Fourier, Frames, Spline, Trajectory, channel_scale
 from akd.motion import Motion
 from akd.prior.prior import CHANGE_EXPONENT, TEXT_WEIGHT, LatentShape, VideoPrior, guided_denoising_error
 from akd.prior.schedule import Denoised, NoiseSchedule

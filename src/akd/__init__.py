@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from akd.pipeline.animate import animate as animate
     from akd.pipeline.animate import animate_steps as animate_steps
     from akd.pipeline.creature import make_character as make_character
+    from akd.pipeline.follow import follow as follow
     from akd.pipeline.job import Progress as Progress
     from akd.pipeline.kinds import KINDS as KINDS
     from akd.pipeline.results import Animation as Animation
@@ -56,6 +57,7 @@ _WHERE = {
     "load_rig": "assets", "auto_rig": "rigging.rig_file", "make_character": "pipeline.creature",
     "inspect_file": "inspection",
     "animate": "pipeline.animate", "animate_steps": "pipeline.animate", "Animation": "pipeline.results",
+    "follow": "pipeline.follow",
     "Progress": "pipeline.job", "Recipe": "distill.recipe", "track": "physics.track", "evaluate": "measure.evaluation",
     "Evaluation": "measure.evaluation", "save": "pipeline.save", "load_motion": "assets", "PoseSpace": "posespace.space",
     "load_prior": "prior.load", "Rig": "rig", "Motion": "motion", "Pose": "skeleton", "Skeleton": "skeleton", "Mesh": "mesh",

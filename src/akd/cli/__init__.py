@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 DESCRIPTION = "A 3D character and a sentence in, an animation on the character's own skeleton out."
-EXTRAS = {"mujoco": "mujoco", "diffusers": "prior", "transformers": "prior", "accelerate": "prior"}
+EXTRAS = {"mujoco": "mujoco", "diffusers": "prior", "transformers": "prior", "accelerate": "prior", "av": "video", "cv2": "video"}
 """Which extra brings a module that a command may lack."""
 MISTAKE, STOPPED, UNHEARD = 2, 130, 1
 """Exit codes: something the user can mend; Ctrl-C; nobody reads what is printed."""

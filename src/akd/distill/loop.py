@@ -11,6 +11,7 @@ from torch import Tensor
 
 from akd.adam import Adam
 from akd.character.hinges import hinges_of
+from akd.creatures.neutral import neutral_pose
 from akd.distill.estimators import ScoreInputs, draw_noise, score_gradient
 from akd.distill.foot_locking import choose_travel, choose_walk_or_run
 from akd.distill.losses import STANCE_HEIGHT, FootMotion, GroundContacts, foot_motion, ground_depth, lift, slip, smoothness
@@ -18,7 +19,7 @@ from akd.distill.phases import choose_phases
 from akd.distill.recipe import PAPER_LATENTS, Recipe
 from akd.distill.soft_film import film_softly
 from akd.distill.task import Task, motion_error
-from akd.distill.trajectory import Curves, Fourier, Frames, Spline, Trajectory, channel_count, is_antiphase, neutral_pose
+from akd.distill.trajectory import Curves, Fourier, Frames, Spline, Trajectory, channel_count, is_antiphase
 from akd.errors import AkdError
 from akd.gait.timing import GALLOPING_LEGS
 from akd.motion import Motion

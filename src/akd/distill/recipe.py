@@ -58,7 +58,7 @@ class Recipe:
     phases_at: tuple[float, ...] = (0.15, 0.4, 0.7)
     """Shares of the iterations after which the order of the legs is chosen (see ``phases``)."""
     anatomy: bool = True
-    """Knees and elbows bend one way (see ``hinges``), and arms of people start hanging (see ``trajectory.neutral_pose``)."""
+    """Knees and elbows bend one way (see ``hinges``), and arms of people start hanging (see ``creatures.neutral``)."""
     smooth: float = 2e5
     """Weight of the second differences of Θ."""
     ground: float = 1e7

@@ -1,4 +1,4 @@
-"""How a body holds itself before it is told anything, and how far each of its angles goes from there.
+"""How far each of a body's angles goes from its neutral pose.
 
 The unknown of distillation: root and joint angles as curves over time, differentiable in their coefficients.
 
@@ -9,7 +9,6 @@ Free frames, cubic B-splines and Fourier series differ in their basis only.
 """
 
 import copy
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -18,12 +17,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from akd.character.hinges import Hinges
-from akd.character.limb_model import limb_model
-from akd.creatures.body_ik import solve_motion
-from akd.creatures.targets import ActionParameters, standing_targets
-from akd.creatures.upright_actions import relaxed_arms
 from akd.motion import Motion
-from akd.rig import Rig
 from akd.rotations import angles_to_matrix, rotation_vector_to_quaternion
 from akd.skeleton import Pose, Skeleton, forward_kinematics, mirror_maps
 
@@ -37,8 +31,6 @@ LATERAL_SHARE = 0.3
 """A turn that moves a limb sideways counts this much of one that moves it fore and aft or up and down …"""
 TWIST_SHARE = 0.1
 """… and one that only twists it, this much."""
-HANGING_COSINE = 0.9
-"""An arm hangs if it points down at least so well (cosine): one that holds something long was turned away from the ground."""
 Times = Float[Tensor, " time"]
 Basis = Float[Tensor, "time coefficient"]
 CurveKind = Literal["fourier", "spline", "frames"]
@@ -53,25 +45,6 @@ ANTIPHASE_ABOVE = 0.25
 """Phase offsets between the sides above this share of a cycle count as antiphase."""
 RIGHT_SIDE_SHARE = 0.15
 """Weight of the right side's own coefficients beside the mirrored curves of the left side."""
-
-
-def neutral_pose(rig: Rig) -> Float[Tensor, "joint 3"]:
-    """Angles of a body that stands: arms of people hang, though rigs come with them spread. All else is as at rest.
-
-    Arms that hold something too long for that, such as a sword, stay as they are.
-    """
-    body, parameters = limb_model(rig), ActionParameters(np.zeros(1))
-    arms = relaxed_arms(body, parameters)
-    neutral = torch.zeros(rig.skeleton.joint_count, 3)
-    if not arms:
-        return neutral
-    standing = solve_motion(body, replace(standing_targets(body, parameters), arms=arms), fps=1.0).pose
-    turned = forward_kinematics(rig.skeleton, standing).rotation[0].numpy()
-    hang = [(turned[body.arms[n].upper] @ body.arms[n].directions[0]) @ upper[0] for n, (upper, _) in arms.items()]
-    if min(hang) > HANGING_COSINE:
-        moved = [joint for arm in body.arms for joint in (arm.upper, arm.fore) if joint is not None]
-        neutral[moved] = standing.angles[0, moved].float()
-    return neutral
 
 
 def channel_count(skeleton: Skeleton) -> int:

@@ -32,7 +32,7 @@ def save_checkpoint(run: Distillation, path: Path) -> None:
 
 def load_checkpoint(run: Distillation, path: Path) -> None:
     """Go on from a saved state, with as many candidates as were left."""
-    tensors = _read(path)
+    tensors = read_tensors(path)
     saved = [_part(tensors, number) for number in range(len(run.candidates))]
     run.candidates = [candidate for candidate, state in zip(run.candidates, saved, strict=True) if state]
     if not run.candidates:
@@ -59,7 +59,7 @@ def checksum(tensors: dict[str, torch.Tensor]) -> str:
     return digest.hexdigest()
 
 
-def _read(path: Path) -> dict[str, torch.Tensor]:
+def read_tensors(path: Path) -> dict[str, torch.Tensor]:
     try:
         with safe_open(path, "pt") as stored:
             expected = (stored.metadata() or {}).get("sha256")

@@ -22,7 +22,7 @@ from akd.render.ground import Ground, Light, ground_layer
 from akd.render.looks import Color, Look, marker_colors
 from akd.render.raycast import RayScene, Shader, base_colors, interpolate, mesh_picture, points_at_vertices, vertex_normals
 from akd.rig import Rig
-from akd.skeleton import forward_kinematics
+from akd.skeleton import Pose, forward_kinematics
 from akd.splats import skin_points
 
 KEY_DIRECTION = np.array([0.25, 0.85, 0.45]) / np.linalg.norm([0.25, 0.85, 0.45])
@@ -81,6 +81,22 @@ def preview_frames(
     mesh = _in_look(rig, settings.look)
     for frame, moved in enumerate(vertices.double().numpy()):
         yield _picture(mesh, moved, camera[frame : frame + 1], distance, settings)
+
+
+def still(
+    rig: Rig, pose: Pose, camera: Camera, *, background: Color, ground: Ground | None = None, supersample: int = 3
+) -> tuple[Float[Tensor, "height width 3"], Float[Tensor, "height width"]]:
+    """One pose seen by one camera, over a plain background or on the ground; and how much of each pixel it covers."""
+    rig = _without_excess(rig)
+    vertices = moving_vertices(rig, Motion(pose[None], 1.0))[0].double().numpy()
+    scene = RayScene(vertices, rig.mesh.faces)
+    shader = _shader(rig.mesh, vertices, scene)
+    image, alpha = mesh_picture(scene, vertices, camera, 0, shader, supersample=supersample)
+    behind: Tensor = torch.tensor(background)
+    if ground is not None:
+        away = float((camera.centers[0] - torch.from_numpy(vertices).float().mean(0)).norm())
+        behind = ground_layer(camera, ground, background, away * ground.fade, _ground_light(scene, vertices))[0]
+    return image + (1 - alpha[..., None]) * behind, alpha
 
 
 @torch.no_grad()

@@ -1,0 +1,60 @@
+"""How strongly each kind of evidence counts, and how the fit proceeds."""
+
+from dataclasses import dataclass
+
+from akd.errors import AkdError
+
+
+@dataclass(frozen=True)
+class FollowSettings:
+    """Spreads of what is measured. Pixels are in hundredths of the subject's size (the root of its area times 1.6), lengths on
+    the stage in sizes of the body (``Body.size``, 1 ℓ for usual builds)."""
+
+    flow: float = 1.0
+    """Weight of optical flow; 0 leaves it out. The same for the next three."""
+    silhouette: float = 1.0
+    colour: float = 1.0
+    plausible: float = 1.0
+    """Of the pose space; 0 replaces it by a weak pull towards the first pose."""
+    staged: bool = True
+    """Track frame after frame before all are refined together; otherwise refining starts from the first pose."""
+    points: int = 420
+    """Skin points at which flow and colours are compared."""
+    flow_spread: float = 0.6
+    """Of the flow between two frames [hundredths of size]."""
+    outline_spread: float = 1.0
+    """Of the outline [hundredths of size]."""
+    colour_spread: float = 0.10
+    """Of a colour channel in [0, 1]."""
+    evidence_count: float = 80.0
+    """Independent measurements that all points of a frame are worth together: neighbours are wrong together."""
+    step_turn: float = 4.0
+    """Of a joint's speed while tracking [rad/s]."""
+    step_root: float = 2.5
+    """Of the root's speed while tracking [ℓ/s]."""
+    step_sideways: float = 0.3
+    """Of the root's speed across the way the body faces, along the ground [ℓ/s]: bodies go where they face."""
+    step_root_turn: float = 1.2
+    """Of the root's turning [rad/s]."""
+    bend_turn: float = 60.0
+    """Of a joint's acceleration [rad/s²]; artists' walks and runs have 20 to 100."""
+    bend_root: float = 25.0
+    """Of the root's acceleration [ℓ/s²]: a little above gravity on a body of a metre."""
+    first_turn: float = 0.03
+    """How well the first pose is known, if it is [rad]."""
+    first_root: float = 0.02
+    """How well the first place is known [ℓ]."""
+    knot_frames: int = 2
+    """Frames between two knots of the trajectory."""
+    track_iterations: int = 5
+    """Gauss–Newton steps per frame while tracking."""
+    refine_iterations: int = 1
+    """Gauss–Newton steps on all frames together."""
+    standing_spread: float = 0.02
+    """How still a standing foot is [ℓ]."""
+
+    def __post_init__(self) -> None:
+        if min(self.flow, self.silhouette, self.colour, self.plausible) < 0:
+            raise AkdError("Weights of a follower are zero or positive.")
+        if self.flow + self.silhouette + self.colour == 0:
+            raise AkdError("A follower needs flow, silhouette or colours to follow.")
