@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo quick test test-full lint experiments bench clean
+.PHONY: demo quick test test-full lint docs experiments bench clean
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -30,6 +30,10 @@ test: lint
 test-full: lint
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal -m ''
 	OMP_NUM_THREADS=1 $(BIN)/python tests/fuzz_commands.py --cases 2000
+
+docs: $(READY)
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	$(BIN)/mkdocs build --strict # links and anchors are checked; the site is in site/
 
 bench: experiments
 
