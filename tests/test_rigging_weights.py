@@ -237,7 +237,7 @@ def test_weights_of_huge_meshes_are_those_of_a_decimated_copy(monkeypatch):
 
 
 def test_looking_at_near_bones_only_finds_the_same_rays_that_lead_elsewhere() -> None:
-    """Time of bone ends grew with leaves × bones; bones that no ray can come near are left out now."""
+    """Bones that no ray can come near are left out, which must not change the answer."""
     rng = np.random.default_rng(0)
     parents = np.array([-1, *(int(rng.integers(max(0, j - 6), j)) for j in range(1, 120))])
     skeleton = Skeleton.from_joints(tuple(f"j{j}" for j in range(120)), parents, rng.normal(size=(120, 3)))

@@ -179,7 +179,7 @@ def leads_elsewhere(
     """Does a ray end much nearer than it began to a bone of another joint? Those of the joint above do not count."""
     start = skeleton.positions[joint]
     before = closest_on_bones(bones, start[None])[0][0]
-    # A ray comes nearer by its own length at most, so only bones near its start matter: few, however many the rig has.
+    # A ray comes nearer by its own length at most, so only bones near its start matter.
     reach = np.linalg.norm(rays, axis=1).max(initial=0.0) / (1 - MAX_APPROACH)
     near = (bones.joint != joint) & (bones.joint != skeleton.parents[joint]) & (before <= 1.001 * reach)
     after, _ = closest_on_bones(Bones(bones.joint[near], bones.head[near], bones.tail[near], bones.joint_count), start + rays)
