@@ -395,3 +395,13 @@ def test_a_mesh_without_bones_has_no_labels(tmp_path: Path):
     mesh.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
     with pytest.raises(AkdError, match=r"akd rig plate\.obj"):
         write_found_labels(mesh)
+
+
+def test_more_bones_than_any_character_has_are_refused_in_one_sentence() -> None:
+    """Sixteen thousand took 6 GB and ended in a traceback."""
+    count = 16_000
+    rest = np.tile(np.eye(4), (count, 1, 1))
+    empty = Mesh(np.zeros((0, 3)), np.zeros((0, 3), int), np.zeros((0, 3)))
+    file = FileRig(tuple(f"b{bone}" for bone in range(count)), np.arange(-1, count - 1), rest, empty, np.zeros((0, count)))
+    with pytest.raises(AkdError, match="at most 4096 bones, and this file has 16000"):
+        build_rig(file)

@@ -11,7 +11,7 @@ from akd.mesh import Mesh
 from akd.rigging import surface as surface_module
 from akd.rigging.bones import bones_of, closest_on_bones
 from akd.rigging.surface import weld
-from akd.rigging.visibility import bone_ends
+from akd.rigging.visibility import MAX_APPROACH, bone_ends, leads_elsewhere
 from akd.rigging.weights import FADE_RANGE, PAPER, diffuse, faded, heat_weights, laplacian, nearest_weights
 from akd.skeleton import Skeleton
 
@@ -234,3 +234,19 @@ def test_weights_of_huge_meshes_are_those_of_a_decimated_copy(monkeypatch):
     assert ((interpolated > 0).sum(1) <= 4).all()
     assert not np.array_equal(interpolated, full)
     assert np.abs(interpolated - full).sum(1).mean() < 0.1
+
+
+def test_looking_at_near_bones_only_finds_the_same_rays_that_lead_elsewhere() -> None:
+    """Bones that no ray can come near are left out, which must not change the answer."""
+    rng = np.random.default_rng(0)
+    parents = np.array([-1, *(int(rng.integers(max(0, j - 6), j)) for j in range(1, 120))])
+    skeleton = Skeleton.from_joints(tuple(f"j{j}" for j in range(120)), parents, rng.normal(size=(120, 3)))
+    bones, seen = bones_of(skeleton, skeleton.positions), set()
+    for joint in range(1, 120):
+        rays = rng.normal(size=(40, 3)) * rng.uniform(0.02, 0.6, (40, 1))
+        start, others = skeleton.positions[joint], (bones.joint != joint) & (bones.joint != parents[joint])
+        (before, _), (after, _) = closest_on_bones(bones, start[None]), closest_on_bones(bones, start + rays)
+        expected = (after < MAX_APPROACH * before)[:, others].any(1)
+        np.testing.assert_array_equal(leads_elsewhere(skeleton, bones, joint, rays), expected)
+        seen |= set(expected.tolist())
+    assert seen == {True, False}

@@ -134,14 +134,14 @@ def bone_ends(skeleton: Skeleton, surface: Surface) -> Float[np.ndarray, "joint 
     bone above it; a root whose children lead everywhere ends in their middle; all other joints keep their place.
     """
     out = skeleton.positions.copy()
-    scene = _large_components(surface)
+    scene, bones = _large_components(surface), bones_of(skeleton, skeleton.positions)
     for joint in np.flatnonzero(ends_here(skeleton)).tolist():
         children, above = np.flatnonzero(skeleton.parents == joint), int(skeleton.parents[joint])
         if len(children) and above < 0:
             out[joint] = skeleton.positions[children].mean(0)
             continue
         on = skeleton.positions[joint] - skeleton.positions[above] if above >= 0 else np.array([0.0, 0.5 * surface.size, 0.0])
-        segment = _longest_ray(scene, skeleton, joint, on, surface.size) if scene is not None else None
+        segment = _longest_ray(scene, skeleton, bones, joint, on, surface.size) if scene is not None else None
         if segment is not None or not len(children):
             out[joint] += 0.5 * on if segment is None else segment
     return out
@@ -154,7 +154,7 @@ def _large_components(surface: Surface) -> RayScene | None:
 
 
 def _longest_ray(
-    scene: RayScene, skeleton: Skeleton, joint: int, on: Float[np.ndarray, " 3"], size: float
+    scene: RayScene, skeleton: Skeleton, bones: Bones, joint: int, on: Float[np.ndarray, " 3"], size: float
 ) -> Float[np.ndarray, " 3"] | None:
     """From a joint inside the body to the surface, not turning back; None if it is outside or all rays belong to other joints."""
     length = float(np.linalg.norm(on))
@@ -167,20 +167,23 @@ def _longest_ray(
     rays = hits.distance[:, None] * directions[hits.ray]
     score = hits.distance * (SIDEWAYS_WEIGHT + (1 - SIDEWAYS_WEIGHT) * ahead[hits.ray])
     score[hits.ray == 0] *= STRAIGHT_BONUS
-    score[_leads_elsewhere(skeleton, joint, rays)] = 0
+    score[leads_elsewhere(skeleton, bones, joint, rays)] = 0
     if score.max() < 1e-3 * size:
         return None
     return rays[score >= NEAR_BEST * score.max()].mean(0)
 
 
-def _leads_elsewhere(skeleton: Skeleton, joint: int, rays: Float[np.ndarray, "way 3"]) -> Bool[np.ndarray, " way"]:
+def leads_elsewhere(
+    skeleton: Skeleton, bones: Bones, joint: int, rays: Float[np.ndarray, "way 3"]
+) -> Bool[np.ndarray, " way"]:
     """Does a ray end much nearer than it began to a bone of another joint? Those of the joint above do not count."""
-    bones = bones_of(skeleton, skeleton.positions)
-    others = (bones.joint != joint) & (bones.joint != skeleton.parents[joint])
-    bones = Bones(bones.joint[others], bones.head[others], bones.tail[others], bones.joint_count)
     start = skeleton.positions[joint]
-    (before, _), (after, _) = closest_on_bones(bones, start[None]), closest_on_bones(bones, start + rays)
-    return np.any(after < MAX_APPROACH * before, axis=1)
+    before = closest_on_bones(bones, start[None])[0][0]
+    # A ray comes nearer by its own length at most, so only bones near its start matter.
+    reach = np.linalg.norm(rays, axis=1).max(initial=0.0) / (1 - MAX_APPROACH)
+    near = (bones.joint != joint) & (bones.joint != skeleton.parents[joint]) & (before <= 1.001 * reach)
+    after, _ = closest_on_bones(Bones(bones.joint[near], bones.head[near], bones.tail[near], bones.joint_count), start + rays)
+    return np.any(after < MAX_APPROACH * before[near], axis=1)
 
 
 def _fan(straight: Float[np.ndarray, " 3"]) -> tuple[Float[np.ndarray, "direction 3"], Float[np.ndarray, " direction"]]:
