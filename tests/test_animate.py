@@ -91,7 +91,7 @@ def test_a_run_leaves_everything(unbroken: Path) -> None:
     assert run.job() == JOB
     assert [entry["iteration"] for entry in run.log()] == [0, 1, 2]
     assert ["measured" in entry for entry in run.log()] == [False, True, False]
-    assert run.result()["sentence"].split(":")[0] in ("Good", "Tiny", "Sliding", "Floating", "Broken")
+    assert run.result()["sentence"].split(":")[0] in ("Good", "Tiny", "Sliding", "Floating", "Broken", "Not as asked", "Unsure")
     report = (unbroken / "report.html").read_text(encoding="utf-8")
     assert "person walking, seen from the side" in report  # what the prior was told
     assert Image.open(unbroken / "strip.png").width > 8 * 40

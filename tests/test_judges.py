@@ -50,6 +50,8 @@ def test_both_judges_must_agree():
     assert judgement(no, True).verdict == "unsure"
     assert judgement(no, False).verdict == "not_as_asked"
     assert judgement(vague, False).verdict == "unsure"
+    assert judgement({NONE: 0.45, "jump": 0.4, "walk": 0.15}, True).verdict == "as_asked"
+    assert judgement({NONE: 0.6, "jump": 0.3, "walk": 0.1}, True).verdict == "unsure"
     assert judgement(no, True, known=False).verdict == "as_asked"
     assert judgement(no, False, known=False).verdict == "not_as_asked"
     assert replace(judgement(yes, True), asked=None).verdict is None

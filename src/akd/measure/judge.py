@@ -59,10 +59,15 @@ class Judgement:
         return "unsure"
 
     def _recognised(self) -> bool | None:
-        """Is the asked action the likeliest? None if the recogniser has no say."""
+        """Is the asked action the likeliest named one, and is it not clearly none of them? None if the recogniser has no say.
+
+        "None of these" is many actions in one: it is a refusal, and a refusal must be sure.
+        """
         if self.asked is None or self.looks_like is None or not self.has_class:
             return None
-        return self.looks_like.action == self._class()
+        found = self.looks_like.probabilities
+        likeliest = next(action for action in found if action != NONE)
+        return likeliest == self._class() and found.get(NONE, 0.0) < CLEARLY
 
     def _class(self) -> str:
         assert self.asked is not None
@@ -94,8 +99,12 @@ class Judgement:
     def looks(self) -> str:
         """ "looks like a jump (0.93)", or what the checks found where there is no recogniser."""
         if self.looks_like is not None:
-            return f"looks like {SHOWN[self.looks_like.action]} ({self.looks_like.probability:.2f})"
+            return self._looks_like(self.looks_like.action)
         return f"does what {' and '.join(self.passed[:3])} needs" if self.passed else "does nothing that can be named"
+
+    def _looks_like(self, action: str) -> str:
+        assert self.looks_like is not None
+        return f"looks like {SHOWN[action]} ({self.looks_like.probabilities[action]:.2f})"
 
     def sentence(self, quality: str) -> str:
         """The last line of a run: whether it is what was asked for, then how good it is (``quality``: a verdict's sentence)."""
@@ -103,7 +112,7 @@ class Judgement:
             return quality
         word, _, rest = quality.partition(": ")
         if self.verdict == "as_asked":
-            shown = self.looks() if self.has_class else f"does what {SHOWN[self.asked.action]} needs"
+            shown = self._looks_like(self._class()) if self.has_class else f"does what {SHOWN[self.asked.action]} needs"
             return f"{word}: {shown}, as asked; {rest}"
         if self.verdict == "not_as_asked":
             shown = self.looks() if self.looks_like is not None else self._failure()

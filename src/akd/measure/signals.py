@@ -172,7 +172,7 @@ def _flight(body: BodyMotion) -> dict[str, float]:
     if not body.feet.shape[1]:
         return {"airborne": 0.0, "longest_flight": 0.0, "one_foot": 0.0, "fall_rate": 0.0}
     high = body.feet[..., 1] > AIRBORNE
-    aloft = high.all(1)
+    aloft = np.asarray(high.all(1))
     acceleration = np.gradient(body.velocity(body.pelvis)[:, 1]) * body.fps * body.tempo if body.frame_count > 2 else np.zeros(1)
     return {
         "airborne": float(aloft.mean()),
@@ -202,7 +202,7 @@ def _moments(body: BodyMotion) -> dict[str, float]:
     """What the body looks like when a limb is fastest, farthest out and highest."""
     front, hind = limb_pairs(body)
     pelvis, upright = body.pelvis[:, 1], body.up[:, 1]
-    out = {}
+    out: dict[str, float] = {}
     for name, pair, partners in (("front", front, hind), ("hind", hind, front)):
         # Of the two limbs the one that is fastest for a moment, not the livelier one on the whole.
         limb, other = sorted(pair, key=lambda one: -float(one["speed"].max()))
