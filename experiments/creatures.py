@@ -45,7 +45,8 @@ def main(settings: StudySettings) -> None:
         rigs = [creature(name, settings.seed + i) for i in range(per_plan)]
         seconds += time.process_time() - begin
         print("| " + " | ".join((name, *worst(rigs))) + " |", flush=True)
-    print(f"\n{per_plan * len(settings.plans)} individuals, {per_plan * len(settings.plans) / seconds:.2f} per second on one core.")
+    made = per_plan * len(settings.plans)
+    print(f"\n{made} individuals, {made / seconds:.2f} per second on one core.")
 
 
 def worst(rigs: list[Rig]) -> tuple[str, ...]:
