@@ -31,20 +31,22 @@ class StudySettings:
     """Individuals in all, spread evenly over the plans."""
     seed: int = 1000
     """First seed."""
+    plans: tuple[str, ...] = tuple(PLANS)
 
 
 def main(settings: StudySettings) -> None:
     """Measure, and print as a Markdown table."""
-    per_plan = -(-settings.count // len(PLANS))
+    per_plan = -(-settings.count // len(settings.plans))
     seconds = 0.0
     print("| " + " | ".join(COLUMNS) + " |\n" + "|---" * len(COLUMNS) + "|")
-    for name in PLANS:
+    for name in settings.plans:
         creature(name, settings.seed)
         begin = time.process_time()
         rigs = [creature(name, settings.seed + i) for i in range(per_plan)]
         seconds += time.process_time() - begin
         print("| " + " | ".join((name, *worst(rigs))) + " |", flush=True)
-    print(f"\n{per_plan * len(PLANS)} individuals, {per_plan * len(PLANS) / seconds:.2f} per second on one core.")
+    made = per_plan * len(settings.plans)
+    print(f"\n{made} individuals, {made / seconds:.2f} per second on one core.")
 
 
 def worst(rigs: list[Rig]) -> tuple[str, ...]:

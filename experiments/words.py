@@ -61,10 +61,12 @@ def main(settings: Settings) -> None:
         begin = time.process_time()
         wishes, others = [read_wish(text) for text, _ in known], [read_wish(text) for text in unknown]
         milliseconds = 1000 * (time.process_time() - begin) / (len(known) + len(unknown))
-        right = np.array([bool(wish.nearest) and wish.nearest[0][0] == action for wish, (_, action) in zip(wishes, known, strict=True)])
-        third = np.array([action in [near for near, _ in wish.nearest] for wish, (_, action) in zip(wishes, known, strict=True)])
+        names = [[near for near, _ in wish.nearest] for wish in wishes]
+        right = np.array([action in near[:1] for near, (_, action) in zip(names, known, strict=True)])
+        third = np.array([action in near for near, (_, action) in zip(names, known, strict=True)])
         sure, unsure = (np.array([confidence(wish) for wish in part]) for part in (wishes, others))
-        print(f"\n{name}: {len(known)} paraphrases of {len({a for _, a in known})} actions, {len(unknown)} unknown; {milliseconds:.1f} ms each")
+        actions = len({action for _, action in known})
+        print(f"\n{name}: {len(known)} paraphrases of {actions} actions, {len(unknown)} unknown; {milliseconds:.1f} ms each")
         ranges = _intervals(right, third, sure, unsure, settings.samples)
         for key, value in measures(right, third, sure, unsure).items():
             print(f"  {key:18s} {value:.2f}  ({ranges[key][0]:.2f}–{ranges[key][1]:.2f})")
@@ -73,7 +75,9 @@ def main(settings: Settings) -> None:
             _show(known, wishes, unknown, others)
 
 
-def _intervals(right: np.ndarray, third: np.ndarray, sure: np.ndarray, unsure: np.ndarray, samples: int) -> dict[str, tuple[float, float]]:
+def _intervals(
+    right: np.ndarray, third: np.ndarray, sure: np.ndarray, unsure: np.ndarray, samples: int
+) -> dict[str, tuple[float, float]]:
     rng = np.random.default_rng(0)
     drawn: list[dict[str, float]] = []
     for _ in range(samples):

@@ -72,7 +72,8 @@ def test_free_sentences(sentence: str, plan: str, action: str):
      ("a robot walking backwards", {"action": "walk_backward"}), ("a crab walking sideways", {"action": "sidestep"}),
      ("a dog walking slowly", {"action": "walk", "speed": "slow"}), ("a horse running fast", {"action": "run", "speed": "fast"}),
      ("a dog jumping twice", {"action": "jump", "count": 2}), ("a man limping", {"action": "limp"}),
-     ("a sad man walking", {"action": "sad_walk", "manner": "sad"}), ("a girl turning to the left", {"action": "turn", "side": "left"}),
+     ("a sad man walking", {"action": "sad_walk", "manner": "sad"}), ("a girl turning to the left", {"action": "turn",
+     "side": "left"}),
      ("a left turn", {"side": ""})],
 )  # fmt: skip
 def test_sides_and_modifiers(sentence: str, wanted: dict):

@@ -51,7 +51,8 @@ ACTION_LIST: dict[str, ActionWords] = {
         "pick up, pick something up from the ground, lift an object from the floor, bend down to grab", "pick_up.1 pick_up.2"
     ),
     "fall": _said(
-        "fall, fall down, fall over, trip and fall, collapse to the ground", "fall.23 fall.24 topple.1 collapse.2 stumble.1 tumble.1"
+        "fall, fall down, fall over, trip and fall, "
+        "collapse to the ground", "fall.23 fall.24 topple.1 collapse.2 stumble.1 tumble.1"
     ),
     "death": _said("die, drop dead, get killed, die and fall to the ground", "die.1 die.2"),
     "bow": _said("bow, take a bow, bow to the audience, bow down", "bow.1 bow.3 curtsy.1"),
@@ -85,7 +86,8 @@ ACTION_LIST: dict[str, ActionWords] = {
     "laugh": _said("laugh, laugh out loud, giggle", "laugh.1"),
     "cry": _said("cry, weep, sob, cry with tears", "cry.2"),
     "look_around": _said(
-        "look around, look left and right, survey the surroundings, turn the head to look", "look.1 peer.1 scan.1 survey.2", "look"
+        "look around, look left and right, survey the surroundings, "
+        "turn the head to look", "look.1 peer.1 scan.1 survey.2", "look"
     ),
     "idle": _said(
         "stand still, wait, idle, do nothing, stay motionless, stand and breathe", "wait.1 rest.1 stand.1 stand.7", "idle"
@@ -103,7 +105,8 @@ ACTION_LIST: dict[str, ActionWords] = {
     "climb": _said("climb, climb a ladder, climb up a wall, climb stairs", "climb.1 climb.2"),
     "martial_arts": _said("practise martial arts, do karate, do kung fu, do tai chi"),
     "play_instrument": _said(
-        "play an instrument, play the guitar, play the violin, play the piano, play the drums", "play.3 play.7 strum.1 fiddle.3 fiddle.4"
+        "play an instrument, play the guitar, play the violin, play the piano, "
+        "play the drums", "play.3 play.7 strum.1 fiddle.3 fiddle.4"
     ),
     "sword_attack": _said("attack with a sword, swing a sword, fence, slash with a blade", "fence.3 slash.1"),
     "attack": _said("attack, attack an enemy, lunge at prey, strike at an enemy", "attack.1 attack.3 assail.1 pounce.1 lunge.1"),

@@ -7,9 +7,11 @@ VOWELS = "aeiou"
 IRREGULAR = {
     form: lemma
     for lemma, forms in {
-        "be": "is are was were been being am", "have": "has had having", "do": "does did done doing", "go": "goes went gone going",
+        "be": "is are was were been being am", "have": "has had having", "do": "does did done doing",
+        "go": "goes went gone going",
         "run": "ran", "sit": "sat sitting", "stand": "stood", "eat": "ate eaten", "drink": "drank drunk", "swim": "swam swum",
-        "fly": "flew flown flies", "fall": "fell fallen", "throw": "threw thrown", "get": "got gotten getting", "lie": "lay lain lying",
+        "fly": "flew flown flies", "fall": "fell fallen", "throw": "threw thrown", "get": "got gotten getting",
+        "lie": "lay lain lying",
         "die": "dying died", "take": "took taken", "give": "gave given", "make": "made", "come": "came", "creep": "crept",
         "sleep": "slept", "weep": "wept", "leap": "leapt", "kneel": "knelt", "sweep": "swept", "keep": "kept", "feel": "felt",
         "bite": "bit bitten", "hide": "hid hidden", "ride": "rode ridden", "drive": "drove driven", "rise": "rose risen",
@@ -17,21 +19,25 @@ IRREGULAR = {
         "spring": "sprang sprung", "sing": "sang sung", "ring": "rang rung", "sink": "sank sunk", "shrink": "shrank shrunk",
         "spin": "spun", "win": "won", "dig": "dug", "stick": "stuck", "slide": "slid", "fight": "fought", "catch": "caught",
         "bring": "brought", "buy": "bought", "think": "thought", "teach": "taught", "seek": "sought", "shoot": "shot",
-        "hold": "held", "tell": "told", "sell": "sold", "say": "said", "pay": "paid", "lead": "led", "feed": "fed", "flee": "fled",
+        "hold": "held", "tell": "told", "sell": "sold", "say": "said", "pay": "paid", "lead": "led", "feed": "fed",
+        "flee": "fled",
         "bleed": "bled", "speed": "sped", "meet": "met", "light": "lit", "build": "built", "bend": "bent", "send": "sent",
         "spend": "spent", "lose": "lost", "leave": "left", "mean": "meant", "deal": "dealt", "hear": "heard", "tear": "tore torn",
         "wear": "wore worn", "bear": "bore borne", "break": "broke broken", "speak": "spoke spoken", "steal": "stole stolen",
         "freeze": "froze frozen", "choose": "chose chosen", "wake": "woke woken", "shake": "shook shaken", "draw": "drew drawn",
         "grow": "grew grown", "know": "knew known", "blow": "blew blown", "see": "saw seen", "wind": "wound", "grind": "ground",
-        "find": "found", "bind": "bound", "hang": "hung", "sneak": "snuck", "slay": "slew slain", "slink": "slunk", "begin": "began begun",
+        "find": "found", "bind": "bound", "hang": "hung", "sneak": "snuck", "slay": "slew slain", "slink": "slunk",
+        "begin": "began begun",
         "cling": "clung", "sling": "slung", "wring": "wrung", "tread": "trod trodden", "shine": "shone", "awake": "awoke awoken",
         "foot": "feet", "tooth": "teeth", "man": "men", "woman": "women", "child": "children", "mouse": "mice", "goose": "geese",
         "wolf": "wolves", "calf": "calves", "knife": "knives", "leaf": "leaves", "half": "halves", "person": "people",
     }.items()
     for form in forms.split()
 }  # fmt: skip
-"""Irregular forms that sentences about motion use. "bound", "found", "left", "ground" and the like keep a reading of their own."""
-KEPT = {"bound", "left", "ground", "found", "wound", "saw", "felt", "fell", "lay", "rose", "spoke", "leaves", "shot", "drunk", "dying"}
+"""Irregular forms that sentences about motion use. "bound", "found", "left",
+"ground" and the like keep a reading of their own."""
+KEPT = {"bound", "left", "ground", "found", "wound", "saw", "felt", "fell", "lay", "rose", "spoke", "leaves", "shot", "drunk",
+"dying"}
 """Forms that are words in their own right; the vocabulary decides which reading they get."""
 
 
@@ -69,4 +75,6 @@ def _stems(stem: str) -> list[str]:
 def _singular(word: str) -> list[str]:
     """What the word may be the plural, or the third person, of."""
     ends = (("ies", "y"), ("ves", "f"), ("es", "e"), ("es", ""), ("s", ""), ("'s", ""))
-    return [word[: -len(end)] + new for end, new in ends if word.endswith(end) and len(word) > len(end) + 1 and not word.endswith("ss")]
+    if word.endswith("ss"):
+        return []
+    return [word[: -len(end)] + new for end, new in ends if word.endswith(end) and len(word) > len(end) + 1]

@@ -8,19 +8,23 @@ import numpy as np
 
 from akd.creatures.action_list import ACTION_LIST
 from akd.creatures.word_table import WordTable, word_table
+from akd.creatures.words import word_groups, word_set
 
-STOP_WORDS = frozenset(
-    ["a", "an", "the", "of", "or", "and", "to", "is", "are", "be", "as", "by", "for", "in", "his", "her", "its", "their", "my", "your", "our", "something", "someone", "some", "that", "this", "it", "so", "such", "who", "which", "from", "when", "while", "not", "no", "being", "oneself", "he", "she", "they", "i", "we", "you", "will", "would", "can", "could", "shall", "should", "may", "might", "must"]
+STOP_WORDS = word_set(
+    "a an the of or and to is are be as by for in his her its their my your our something someone some that this it so such who "
+    "which from when while not no being oneself he she they i we you will would can could shall should may might must"
 )
 """Words that are left out before anything is compared."""
-NOUN_SIGNS = frozenset(
-    ["a", "an", "the", "his", "her", "its", "their", "my", "your", "our", "of", "from", "into", "onto", "at", "in", "on", "under", "over", "through", "across", "behind", "against", "with", "by", "for", "after", "before", "off", "this", "that", "these", "those", "some", "any", "no", "one", "two", "three", "four", "many", "much", "along", "beside"]
+NOUN_SIGNS = word_set(
+    "a an the his her its their my your our of from into onto at in on under over through across behind against with by for "
+    "after before off this that these those some any no one two three four many much along beside"
 )
 """After these a word is a noun, even if a verb is spelled like it."""
-LIGHT_VERBS = {
-    **dict.fromkeys(["do", "perform", "practise", "practice", "execute", "train"], "do"),
-    **{verb: verb for verb in ["play", "make", "take", "get", "give", "go", "have", "put", "move", "be", "keep", "start", "begin", "try", "let", "deliver", "land"]},
-}  # fmt: skip
+PLAIN_VERB_SIGNS = word_set("to and or will would can could shall should may might must they we you i not") | {""}
+"""After these, the subject, or a plural, a verb may stand in its plain form."""
+LIGHT_VERBS = word_groups({"do": "do perform practise practice execute train"}) | {
+    verb: verb for verb in word_set("play make take get give go have put move be keep start begin try let deliver land")
+}
 """Verbs that say little by themselves; several words for "do" are one."""
 SUBJECT = ""
 """Stands where the subject was."""
@@ -99,7 +103,12 @@ def _scores(table: WordTable, content: list[str], verbs: list[list[str]]) -> dic
 def _is_verb(words: Sequence[str], i: int, form: str, table: WordTable) -> bool:
     if form not in table.verbs and "-" not in form:
         return False
-    return words[i].endswith("ing") or i == 0 or words[i - 1] not in NOUN_SIGNS
+    if i == 0 or words[i].endswith("ing"):
+        return True
+    before = words[i - 1]
+    if words[i] == form:  # "run" is a verb in "will run" and "dogs run", not in "a home run"
+        return before in PLAIN_VERB_SIGNS or before.endswith("s")
+    return before not in NOUN_SIGNS
 
 
 def _verb_forms(lemmas: list[str], i: int) -> list[str]:

@@ -15,34 +15,46 @@ from typing import Literal
 from akd.creatures.action_list import ACTION_LIST
 from akd.creatures.nearest_action import SUBJECT, Reading, read_action
 from akd.creatures.word_table import word_table
-from akd.creatures.words import ACTION_WORDS, BUILDS, COLORS, LOOKS, NEAREST, NUMBERS, PARTS, SMALL_WORDS, SYNONYMS, known_noun
+from akd.creatures.words import (
+    ACTION_WORDS,
+    BUILDS,
+    COLORS,
+    LOOKS,
+    NEAREST,
+    NUMBERS,
+    PARTS,
+    SMALL_WORDS,
+    SYNONYMS,
+    known_noun,
+    word_groups,
+)
 
 Side = Literal["", "left", "right", "both"]
-Speed = Literal["", "slow", "fast"]
 SURE = 0.52
 """An action read with less confidence is unknown: at this value nine tenths of the unknown ones of the tuning half are
 rejected (``python -m experiments.words``)."""
-SPEEDS: dict[str, Speed] = {
-    **dict.fromkeys(["slowly", "slow", "leisurely", "gently", "lazily", "unhurriedly", "sluggishly"], "slow"),
-    **dict.fromkeys(["quickly", "fast", "rapidly", "swiftly", "hastily", "hurriedly", "speedily", "quick", "rapid", "swift"], "fast"),
-}  # fmt: skip
+SPEEDS: dict[str, str] = word_groups({
+    "slow": "slowly slow leisurely gently lazily unhurriedly sluggishly",
+    "fast": "quickly fast rapidly swiftly hastily hurriedly speedily quick rapid swift",
+})
+SIDES: dict[str, Side] = {"left": "left", "right": "right", "both": "both"}
 COUNTS = {"once": 1, "twice": 2, "thrice": 3}
-MANNERS = {
-    **dict.fromkeys(["happily", "cheerfully", "merrily", "joyfully", "happy", "cheerful", "joyful"], "happy"),
-    **dict.fromkeys(["sadly", "gloomily", "dejectedly", "sad", "gloomy", "dejected"], "sad"),
-    **dict.fromkeys(["drunkenly", "drunk", "tipsy", "tipsily"], "drunk"),
-    **dict.fromkeys(["angrily", "furiously", "angry", "furious"], "angry"),
-    **dict.fromkeys(["tiredly", "wearily", "tired", "weary", "exhausted"], "tired"),
-    **dict.fromkeys(["proudly", "proud", "cockily"], "proud"),
-    **dict.fromkeys(["nervously", "anxiously", "nervous"], "nervous"),
-    **dict.fromkeys(["quietly", "silently"], "quiet"),
-    **dict.fromkeys(["calmly", "calm"], "calm"),
-    **dict.fromkeys(["gracefully", "elegantly"], "graceful"),
-    **dict.fromkeys(["wildly", "wild", "crazily"], "wild"),
-    **dict.fromkeys(["playfully", "playful"], "playful"),
-    **dict.fromkeys(["high", "highly"], "high"),
-    **dict.fromkeys(["hard", "forcefully", "powerfully"], "hard"),
-}  # fmt: skip
+MANNERS = word_groups({
+    "happy": "happily cheerfully merrily joyfully happy cheerful joyful",
+    "sad": "sadly gloomily dejectedly sad gloomy dejected",
+    "drunk": "drunkenly drunk tipsy tipsily",
+    "angry": "angrily furiously angry furious",
+    "tired": "tiredly wearily tired weary exhausted",
+    "proud": "proudly proud cockily",
+    "nervous": "nervously anxiously nervous",
+    "quiet": "quietly silently",
+    "calm": "calmly calm",
+    "graceful": "gracefully elegantly",
+    "wild": "wildly wild crazily",
+    "playful": "playfully playful",
+    "high": "high highly",
+    "hard": "hard forcefully powerfully",
+})
 """Words of manner, with the plainest one."""
 DIRECTIONS = {
     "backwards": "walk_backward", "backward": "walk_backward", "sideways": "sidestep", "sidewards": "sidestep",
@@ -72,7 +84,8 @@ class Wish:
     """The three nearest actions with their confidences, however small."""
     side: Side = ""
     manner: str = ""
-    speed: Speed = ""
+    speed: str = ""
+    """"slow", "fast" or nothing."""
     count: int | None = None
     then: "Wish | None" = None
     """What is to follow."""
@@ -154,15 +167,16 @@ def _styled(wish: Wish, known: Container[str] | None) -> Wish:
     return wish
 
 
-def _modifiers(words: list[str]) -> tuple[Side, Speed, str, int | None, set[int]]:
+def _modifiers(words: list[str]) -> tuple[Side, str, str, int | None, set[int]]:
     """Side, speed, manner and count, and the indices of their words."""
     side: Side = ""
-    speed: Speed = ""
-    manner, count, used = "", None, set()
+    speed = manner = ""
+    count: int | None = None
+    used: set[int] = set()
     for i, word in enumerate(words):
         after = words[i + 1] if i + 1 < len(words) else ""
-        if word in ("left", "right", "both") and (re.fullmatch(BODY_SIDES, after) or words[max(i - 2, 0) : i] == ["to", "the"]):
-            side, used = word, used | {i, i + 1 if re.fullmatch(BODY_SIDES, after) else i}
+        if word in SIDES and (re.fullmatch(BODY_SIDES, after) or words[max(i - 2, 0) : i] == ["to", "the"]):
+            side, used = SIDES[word], used | {i, i + 1 if re.fullmatch(BODY_SIDES, after) else i}
         elif word in SPEEDS:
             speed, used = SPEEDS[word], used | {i}
         elif word in MANNERS:

@@ -18,18 +18,18 @@ from akd.creatures.word_table import word_table
 from akd.rig import Rig
 
 
-def _table(rows: dict[str, str]) -> dict[str, str]:
-    """``{plan: "word word …"}`` turned into one entry per word."""
+def word_groups(rows: dict[str, str]) -> dict[str, str]:
+    """``{meaning: "word word …"}`` turned into one entry per word."""
     return {word: plan for plan, words in rows.items() for word in words.split()}
 
 
-def _words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
 SYNONYMS = {word: plan.name for plan in PLANS.values() for word in plan.nouns()}
 """Words that a plan fits well."""
-NEAREST = _table({
+NEAREST = word_groups({
     "human": (
         "ape gorilla chimpanzee monkey orangutan angel ghost statue skeleton alien orc ogre giant troll demon "
         "frankenstein"
@@ -119,13 +119,13 @@ PARTS = {
 NUMBERS = {
     "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "ten": 10,
 }
-ACTION_WORDS = _words(
+ACTION_WORDS = word_set(
     "bound canter dance dances fight fights flies gallop gallops hop hops idle jump jumps kick kicks look looks pace punch "
-    "once punches rest rests run runs sit sits slither slithers stand stands swim swims then times trot trots turn turns twice walk walks wave "
-    "waves "
+    "once punches rest rests run runs sit sits slither slithers stand stands swim swims then times trot trots turn turns "
+    "twice walk walks wave waves "
 )
 """Verbs are for the motion, not for the body."""
-SMALL_WORDS = _words(
+SMALL_WORDS = word_set(
     "3d a across ahead an and angry animal animation are around at backward beach beast beautiful being beside by cartoon "
     "checkerboard creature cute-looking desert domestic down fast field floor fluffy forest forward forwards friendly from "
     "furry grass ground happy her high his in is its left leg legged legs like low model monster near nice of old on one or "

@@ -74,9 +74,7 @@ def _seen(card: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
         stored = json.loads(card.read_text(encoding="utf-8"))
         return tuple(map(str, stored.get("actions", FIRST_EDITION))), tuple(map(str, stored.get("modifiers", ())))
     except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise AkdError(
-            f"{card} is not the card of a training: it must be a JSON object, with lists of actions and modifiers if any."
-        ) from error
+        raise AkdError(f"{card} is not the card of a training: it must be a JSON object, with its actions if any.") from error
 
 
 def find_prior(name: str) -> tuple[Path | None, bool]:
