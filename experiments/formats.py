@@ -54,6 +54,7 @@ class Formats:
     shared: Path = Path("../shared")
     rigs: tuple[str, ...] = RIGS
     """FILE or FILE#CLIP below ``shared``."""
+    formats: tuple[str, ...] = FORMATS
     blender_python: Path | None = None
 
     def run(self) -> None:
@@ -73,7 +74,7 @@ class Formats:
         motion = short_motion(rig, wanted)
         scene = scene_of(rig, {"akd": motion})
         out = []
-        for suffix in FORMATS:
+        for suffix in self.formats:
             path = self.out / f"{Path(file).stem}-{Path(file).suffix[1:]}{suffix}"
             save_animation(rig, motion, path, fps=motion.fps, force=True)
             row: dict[str, Any] = {"rig": Path(file).stem, "bones": len(scene.bones), "format": suffix[1:]}
