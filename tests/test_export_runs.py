@@ -23,7 +23,7 @@ def _quickly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.long
 def test_two_sentences_become_two_clips_of_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exporting, "begin_runs", lambda place, job, n, progress, force: begin(place, replace(job, character=None)))
+    monkeypatch.setattr(exporting, "begin_runs", lambda place, job, *_, **__: begin(place, replace(job, character=None)))
     jobs = [replace(JOB, prompt=prompt, character="person.glb") for prompt in ("a person walking", "a person jumping")]
     (tmp_path / "person.glb").touch()
     runs = exporting.runs_for(tmp_path / "runs", jobs, Progress())

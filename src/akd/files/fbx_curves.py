@@ -1,7 +1,7 @@
 """Clips as FBX has them: a stack with one layer, and for each bone curves of its translation, Euler angles and scale."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -93,7 +93,7 @@ def _reduced(tracks: list[_Track], clip: SceneClip, bones: list[FbxBone], scene:
         said = {(track.bone, track.letter): value for track, value in zip(tracks, values, strict=True)}
         world = np.empty(clip.world.shape)
         for bone, parent in enumerate(scene.parents):
-            local = _matrices(bones[bone], *(said.get((bone, letter)) for letter in "TRS"), len(clip.times))
+            local = _matrices(bones[bone], {letter: said.get((bone, letter)) for letter in "TRS"}, len(clip.times))
             world[:, bone] = (world[:, parent] if parent >= 0 else above) @ local
         return [np.einsum("fij,cj->fci", world[:, bone, :3], each) for bone, each in enumerate(corners)]
 
@@ -101,16 +101,15 @@ def _reduced(tracks: list[_Track], clip: SceneClip, bones: list[FbxBone], scene:
     return fewest_keys(curves, clip.times, positions, allowed_error(scene))
 
 
-def _matrices(
-    bone: FbxBone, moved: np.ndarray | None, angles: np.ndarray | None, scale: np.ndarray | None, count: int
-) -> Float[np.ndarray, "frame 4 4"]:
-    """Local matrices of a bone from the values of its curves."""
+def _matrices(bone: FbxBone, said: Mapping[str, np.ndarray | None], count: int) -> Float[np.ndarray, "frame 4 4"]:
+    """Local matrices of a bone from the values of its curves T, R and S, where it has them."""
     turn = Rotation.from_quat(np.tile(bone.rest.rotation, (count, 1)))
+    moved, angles, scaled = said["T"], said["R"], said["S"]
     if angles is not None:
         turn = turn * from_degrees(angles, bone.order)
-    still = (np.tile(part, (count, 1)) for part in (bone.rest.translation, bone.rest.scale))
-    translation, size = (own if own is not None else usual for own, usual in zip((moved, scale), still, strict=True))
-    return Trs(translation, turn.as_quat(), size).matrix()
+    translation = np.tile(bone.rest.translation, (count, 1)) if moved is None else moved
+    scale = np.tile(bone.rest.scale, (count, 1)) if scaled is None else scaled
+    return Trs(translation, turn.as_quat(), scale).matrix()
 
 
 def euler_angles(
