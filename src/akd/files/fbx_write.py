@@ -5,6 +5,7 @@ Lengths are in centimetres with Y up, as Maya, Mixamo and Unreal have them. A bo
 lock of Euler angles.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from akd.files.fbx_curves import FbxBone, append_clip, degrees, rotation_order
 from akd.files.fbx_document import FbxDocument
 from akd.files.fbx_surface import MergedPoints, append_mesh, merged_points
 from akd.files.gltf.nodes import IDENTITY, Trs
-from akd.files.scene import UNWEIGHTED, Scene, local_parts
+from akd.files.scene import UNWEIGHTED, Scene, local_parts, rest_parts
 from akd.files.writing import write_file
 
 CENTIMETRE = 0.01
@@ -38,7 +39,7 @@ def encode_fbx(scene: Scene) -> bytes:
     scene, document = scene.in_units(CENTIMETRE), FbxDocument()
     above = _armature(scene)
     frame = np.eye(4) if above is None else np.linalg.inv(above.matrix())
-    rest = [Trs(*(part[0] for part in parts)) for parts in local_parts(frame @ scene.rest[None], scene.parents)]
+    rest = rest_parts(replace(scene, rest=frame @ scene.rest))
     moving = [local_parts(frame @ clip.world, scene.parents, rest) for clip in scene.clips]
     orders = [rotation_order(part.rotation, [clip[bone].rotation for clip in moving]) for bone, part in enumerate(rest)]
     nodes = _append_bones(document, scene, above, rest, orders)
