@@ -26,6 +26,7 @@ from akd.assets import load_rig, moves_own_file, read_file, save_animation
 from akd.character.clips import read_clip
 from akd.character.scene import scene_of
 from akd.files.fbx_surface import merged_points
+from akd.files.gltf.document import read_document
 from akd.files.scene import Scene, SceneClip
 from akd.motion import Motion, crop, resample
 from akd.rig import FileRig, Rig
@@ -50,20 +51,23 @@ class Formats:
     """What to check, and with which programs."""
 
     out: Path = Path("formats")
-    """Folder for the files, formats.json and formats.md."""
+    """Folder for the files, formats.json and formats.md; rows of an earlier time that are not checked again stay."""
     shared: Path = Path("../shared")
     rigs: tuple[str, ...] = RIGS
     """FILE or FILE#CLIP below ``shared``."""
+    formats: tuple[str, ...] = FORMATS
     blender_python: Path | None = None
 
     def run(self) -> None:
         self.out.mkdir(parents=True, exist_ok=True)
-        rows: list[dict[str, Any]] = []
+        stored = self.out / "formats.json"
+        known = {(row["rig"], row["format"]): row for row in json.loads(stored.read_text())} if stored.is_file() else {}
         for name in self.rigs:
             for row in self.check(name):
-                rows.append(row)
+                known[row["rig"], row["format"]] = row
                 print(json.dumps(row), flush=True)
-        (self.out / "formats.json").write_text(json.dumps(rows, indent=1))
+                stored.write_text(json.dumps(list(known.values()), indent=1))
+        rows = sorted(known.values(), key=lambda row: (row["rig"].lower(), row["rig"], row["format"]))
         (self.out / "formats.md").write_text(markdown(rows))
         Console(highlight=False).print(table(rows))
 
@@ -73,7 +77,7 @@ class Formats:
         motion = short_motion(rig, wanted)
         scene = scene_of(rig, {"akd": motion})
         out = []
-        for suffix in FORMATS:
+        for suffix in self.formats:
             path = self.out / f"{Path(file).stem}-{Path(file).suffix[1:]}{suffix}"
             save_animation(rig, motion, path, fps=motion.fps, force=True)
             row: dict[str, Any] = {"rig": Path(file).stem, "bones": len(scene.bones), "format": suffix[1:]}
@@ -125,7 +129,7 @@ def directions(matrices: np.ndarray) -> np.ndarray:
 
 
 def in_blender(scene: Scene, path: Path, python: Path) -> dict[str, Any]:
-    """What ``tools/blender_scene.py`` measures."""
+    """What ``tools/blender_scene.py`` measures; of a GLB ``tools/blender_measure.py``, which resets what clips leave alone."""
     clip, frames = scene.clips[0], compared(scene.clips[0])
     points = skinned(scene, clip.world[frames])
     if path.suffix == ".fbx":
@@ -135,17 +139,26 @@ def in_blender(scene: Scene, path: Path, python: Path) -> dict[str, Any]:
         from akd.files.usd_write import joint_paths
 
         names = [joint.rsplit("/", 1)[-1] for joint in joint_paths(scene)]
+    tool = "blender_measure.py" if path.suffix == ".glb" else "blender_scene.py"
     with tempfile.TemporaryDirectory() as folder:
         ours = Path(folder) / "ours.npz"
-        np.savez(
-            ours, bones=np.array(names), clip=clip.name, rate=clip.fps, height=height_of(scene), times=clip.times,
-            joints=clip.world[..., :3, 3] * scene.metres, some=frames, points=points,
-            ordered=path.suffix != ".glb",  # a GLB is several objects in Blender, in an order of its own
-        )  # fmt: skip
-        command = [str(python), str(TOOLS / "blender_scene.py"), str(path), str(ours)]
+        if path.suffix == ".glb":
+            index = [entry.get("name") for entry in read_document(path).json["animations"]].index(clip.name)
+            joints = clip.world[..., :3, 3] * scene.metres
+            arrays = {"times": clip.times, "joints": joints, "some": frames, "vertices": points}
+            np.savez(ours, bones=np.array(names), **{f"{index}/{name}": array for name, array in arrays.items()})
+        else:
+            np.savez(
+                ours, bones=np.array(names), clip=clip.name, rate=clip.fps, height=height_of(scene), times=clip.times,
+                joints=clip.world[..., :3, 3] * scene.metres, some=frames, points=points,
+            )  # fmt: skip
+        command = [str(python), str(TOOLS / tool), str(path), str(ours)]
         answer = subprocess.run(command, capture_output=True, text=True, check=False)
     lines = [line for line in answer.stdout.splitlines() if line.startswith("{")]
-    return json.loads(lines[-1]) if lines else {"error": (answer.stderr or answer.stdout).strip().splitlines()[-1:]}
+    if not lines:
+        return {"error": (answer.stderr or answer.stdout).strip().splitlines()[-1:]}
+    found = json.loads(lines[-1])
+    return found | ({"points": found["vertices"]} if "vertices" in found else {})
 
 
 def validated(path: Path, source: Path) -> str | None:

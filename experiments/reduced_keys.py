@@ -18,7 +18,7 @@ from rich.table import Table
 from akd.assets import load_rig, read_file, save_clips
 from akd.character.export import Export
 from akd.character.scene import scene_of
-from akd.files.fbx_curves import euler_angles
+from akd.files.fbx_curves import euler_angles, rotation_order
 from akd.files.gltf.document import read_document
 from akd.files.keys import ALLOWED, PERSON, Keys, fitted, sampled
 from akd.files.scene import Scene, local_parts, rest_parts
@@ -101,7 +101,8 @@ def curves_picture(rig: Rig, motion: Motion) -> Image.Image:
     page = Image.new("RGB", (WIDTH, HEIGHT * len(DRAWN)), "white")
     for row, name in enumerate(DRAWN):
         bone = scene.bones.index(name)
-        angles = euler_angles(rest[bone].rotation, moving[bone].rotation)
+        order = rotation_order(rest[bone].rotation, [moving[bone].rotation])
+        angles = euler_angles(rest[bone].rotation, moving[bone].rotation, order)
         allowed = np.degrees(ALLOWED / PERSON / 0.5 / 2)  # half of the allowed way at half a height's distance
         page.paste(strip(name, times, angles, fitted(times, angles, float(allowed))), (0, HEIGHT * row))
     return page

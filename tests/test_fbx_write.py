@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 import akd
 from akd.files.fbx import read_fbx
-from akd.files.fbx_curves import EULER_ORDER, euler_angles
+from akd.files.fbx_curves import ORDERS, euler_angles, from_degrees, rotation_order
 from akd.files.fbx_surface import merged_points
 from akd.files.fbx_write import encode_fbx, write_fbx
 from written_scenes import assert_same, box_scene, real_scene
@@ -61,14 +61,27 @@ def test_the_same_scene_gives_the_same_bytes() -> None:
     assert encode_fbx(box_scene()) == encode_fbx(box_scene())
 
 
-def test_euler_angles_are_continuous_and_exact() -> None:
+@pytest.mark.parametrize("order", range(6))
+def test_euler_angles_are_continuous_and_exact(order: int) -> None:
     """Through three turns about a tilted axis, past both locks."""
     way = Rotation.from_rotvec(np.linspace(0, 6 * np.pi, 400)[:, None] * np.array([0.2, 0.9, 0.38]) / 1.0)
     rest = Rotation.from_euler("xyz", (20, -70, 110), degrees=True)
-    angles = euler_angles(rest.as_quat(), (rest * way).as_quat())
-    again = rest * Rotation.from_euler(EULER_ORDER, angles, degrees=True)
+    angles = euler_angles(rest.as_quat(), (rest * way).as_quat(), order)
+    again = rest * from_degrees(angles, order)
     assert (again.inv() * rest * way).magnitude().max() < 1e-6
     assert np.abs(np.diff(angles, axis=0)).max() < 90
+
+
+@pytest.mark.parametrize("axis", "xyz")
+def test_a_knee_that_bends_past_the_lock_gets_another_order(axis: str) -> None:
+    """Its own angle is one curve then, and the two others stay where they are."""
+    rest = Rotation.from_euler("xyz", (20, -70, 110), degrees=True)
+    turn = Rotation.from_euler(axis, np.linspace(0, 140, 50)[:, None], degrees=True)
+    order = rotation_order(rest.as_quat(), [(rest * turn).as_quat()])
+    assert ORDERS[order][1] != axis
+    angles = euler_angles(rest.as_quat(), (rest * turn).as_quat(), order)
+    assert np.ptp(angles, axis=0)["xyz".index(axis)] == pytest.approx(140)
+    assert np.delete(np.ptp(angles, axis=0), "xyz".index(axis)).max() < 1e-6
 
 
 def test_vertices_merge_only_where_place_and_weights_are_the_same() -> None:

@@ -1,7 +1,7 @@
-"""What Blender makes of a file (.fbx, .usd*, .glb): FILE OURS.npz [--legacy]. Needs bpy; knows nothing of akd.
+"""What Blender makes of a file (.fbx, .usd*): FILE OURS.npz [--legacy]. Needs bpy; knows nothing of akd.
 
 OURS holds bones, clip, rate [frames per second], height [m], times [s], joints (frame × bone × 3), some (frames), points
-(some × point × 3) and whether they are ordered as in the file, in metres with Y up. Prints one JSON line: largest distances in
+(some × point × 3), in the file's order and in metres with Y up. Prints one JSON line: largest distances in
 heights, the bones Blender lacks, and the pictures it could load. ``--legacy`` takes the older of Blender's two FBX importers.
 """
 
@@ -11,7 +11,6 @@ from pathlib import Path
 
 import bpy
 import numpy as np
-from mathutils.kdtree import KDTree
 
 Y_UP_FROM_BLENDER = np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]])
 
@@ -25,11 +24,8 @@ def load(path: Path, legacy: bool) -> None:
         bpy.ops.import_scene.fbx(filepath=str(path))
     elif path.suffix == ".fbx":
         bpy.ops.wm.fbx_import(filepath=str(path))
-    elif path.suffix.startswith(".usd"):
-        bpy.ops.wm.usd_import(filepath=str(path))
     else:
-        bpy.context.scene.render.fps = 30
-        bpy.ops.import_scene.gltf(filepath=str(path), merge_vertices=False, disable_bone_shape=True)
+        bpy.ops.wm.usd_import(filepath=str(path))
 
 
 def play(clip: str) -> tuple[float, str]:
@@ -37,12 +33,6 @@ def play(clip: str) -> tuple[float, str]:
     wanted = [action for action in bpy.data.actions if clip in action.name.split("|") or action.name == clip]
     wanted = wanted or list(bpy.data.actions)
     armatures = [thing for thing in bpy.data.objects if thing.type == "ARMATURE"]
-    for thing in [x for x in bpy.data.objects if x.animation_data and x.type != "ARMATURE"]:  # rigid parts of a GLB
-        for track in thing.animation_data.nla_tracks:
-            track.mute = True
-            if track.name == clip:
-                thing.animation_data.action = track.strips[0].action
-                thing.animation_data.action_slot = track.strips[0].action_slot
     for thing in armatures:
         data = thing.animation_data or thing.animation_data_create()
         for track in data.nla_tracks:
@@ -75,19 +65,9 @@ def heads() -> dict[str, np.ndarray]:
     }  # fmt: skip
 
 
-def distance(theirs: np.ndarray, ours: np.ndarray, ordered: bool) -> float:
-    """The largest between points of the same number, or, where the order may differ, from any point to the nearest other."""
-    if ordered:
-        return float(np.linalg.norm(theirs - ours, axis=1).max(initial=0)) if theirs.shape == ours.shape else float("inf")
-
-    def one_way(source: np.ndarray, target: np.ndarray) -> float:
-        tree = KDTree(len(target))
-        for place, point in enumerate(target):
-            tree.insert(point, place)
-        tree.balance()
-        return max(tree.find(point)[2] for point in source)
-
-    return max(one_way(theirs, ours), one_way(ours, theirs))
+def distance(theirs: np.ndarray, ours: np.ndarray) -> float:
+    """The largest between points of the same number."""
+    return float(np.linalg.norm(theirs - ours, axis=1).max(initial=0)) if theirs.shape == ours.shape else float("inf")
 
 
 def measure(data: dict, is_usd: bool) -> dict:
@@ -105,7 +85,7 @@ def measure(data: dict, is_usd: bool) -> dict:
             if name in there:
                 worst["joints"] = max(worst["joints"], float(np.linalg.norm(there[name] - data["joints"][index, bone])))
         if index in some:
-            worst["points"] = max(worst["points"], distance(points(), data["points"][some.index(index)], bool(data["ordered"])))
+            worst["points"] = max(worst["points"], distance(points(), data["points"][some.index(index)]))
     pictures = [image for image in bpy.data.images if image.type == "IMAGE"]
     return {
         "clip": called, "fps": rate, "joints": worst["joints"] / height, "points": worst["points"] / height,

@@ -13,7 +13,7 @@ from akd.prior.hardware import Hardware
 
 if TYPE_CHECKING:
     from akd.distill.recipe import Recipe
-    from akd.pipeline.job import Job
+    from akd.pipeline.job import Job, Progress
 
 
 def animate(
@@ -38,6 +38,7 @@ def animate(
     plausible: float | None = None,
     export: Literal["glb", "fbx", "usdz", "bvh"] | None = None,
     one_file: bool = False,
+    tensorboard: Path | None = None,
     out: Path | None = None,
     resume: Path | None = None,
     force: bool = False,
@@ -76,6 +77,7 @@ def animate(
         plausible: Weight of the pose space, which knows plausible poses; 10000 is noticeable, none by default.
         export: Also write the character with its clip in this format, as animated.fbx and so on; see akd convert for more.
         one_file: Make a motion for each of several sentences, and one file with all of them.
+        tensorboard: Also write curves of every iteration for TensorBoard, into this folder.
         out: The folder to write to; by default named after the sentence, under runs/.
         resume: Go on with this run's folder; all other settings are those it began with.
         force: Overwrite a run that exists.
@@ -90,7 +92,7 @@ def animate(
             if words:
                 raise AkdError(f"--resume goes on with what {resume} was asked for: leave {words[-1]!r} out.")
             with RunProgress(screen) as progress:
-                runs = resume_runs(resume, progress)
+                runs = resume_runs(resume, _listener(progress, tensorboard))
         else:
             own = {
                 "estimator": estimator, "iterations": iterations, "draws": draws, "guidance": guidance,
@@ -106,7 +108,7 @@ def animate(
             job = _job(words, **options)
             resume = out or Path("runs") / job.name
             with RunProgress(screen) as progress:
-                runs = begin_runs(resume, job, n, progress, force=force)
+                runs = begin_runs(resume, job, n, _listener(progress, tensorboard), force=force)
     except KeyboardInterrupt:
         if resume is not None and (resume / "config.json").is_file():
             screen.print(f"Stopped; what was done is kept. Go on with: akd animate --resume {resume}", **PLAIN)
@@ -119,6 +121,15 @@ def animate(
     apart = difference(resume)
     if apart is not None:
         screen.print(f"The motions' joints are {apart:.2g} ℓ apart on average; see {resume / 'strips.png'}.", **PLAIN)
+
+
+def _listener(progress: "Progress", tensorboard: Path | None) -> "Progress":
+    """Who hears of a run's iterations."""
+    if tensorboard is None:
+        return progress
+    from akd.pipeline.curves import TensorBoardProgress
+
+    return TensorBoardProgress(progress, tensorboard)
 
 
 def _one_file(words: tuple[str, ...], out: Path | None, ending: str, options: dict[str, Any], *, n: int, force: bool) -> None:

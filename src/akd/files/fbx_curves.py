@@ -1,7 +1,7 @@
 """Clips as FBX has them: a stack with one layer, and for each bone curves of its translation, Euler angles and scale."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from akd.files.fbx_binary import Element, Long, add_properties
 from akd.files.fbx_document import TICKS, FbxDocument, ticks
 from akd.files.gltf.nodes import Trs
 from akd.files.keys import Curve, Keys, allowed_error, fewest_keys, reaches, skin_corners
-from akd.files.scene import Scene, SceneClip, local_parts
+from akd.files.scene import Scene, SceneClip
 
 LINEAR = 0x4
 """A key from which the curve goes straight to the next."""
@@ -23,14 +23,34 @@ DEFAULT_WEIGHTS = np.array([3333 | 3333 << 16], "<u4")
 SAME = 1e-6
 """Relative; values that differ by less from those at rest are not written. Rotations always are."""
 NAMES = {"T": "Lcl Translation", "R": "Lcl Rotation", "S": "Lcl Scaling"}
-EULER_ORDER = "xyz"
-"""First about X, then Y, then Z, all of the parent's axes: the format's default."""
+ORDERS = ("xyz", "xzy", "yzx", "yxz", "zxy", "zyx")
+"""Orders of the three rotations, all about the parent's axes, by the format's own numbers; the first is its default."""
+FAR_FROM_LOCK = 60.0
+"""Degrees of the second rotation; up to here the default order is taken. At 90 the two others cannot be told apart."""
+
+
+class FbxBone(NamedTuple):
+    """A bone as the file has it."""
+
+    node: int
+    """Identifier of its node."""
+    rest: Trs
+    order: int
+    """Of its rotations, an index into ``ORDERS``."""
+
+
+def rotation_order(rest: Float[np.ndarray, " 4"], rotations: list[np.ndarray]) -> int:
+    """The order of rotations that stays farthest from the lock in all clips of a bone, each frame × 4."""
+    turns = [Rotation.from_quat(rest).inv() * Rotation.from_quat(each) for each in rotations]
+    second = [max((float(np.abs(degrees(turn, order)[:, "xyz".index(ORDERS[order][1])]).max()) for turn in turns), default=0.0)
+              for order in range(len(ORDERS))]  # fmt: skip
+    return 0 if second[0] <= FAR_FROM_LOCK else int(np.argmin(second))
 
 
 def append_clip(
-    document: FbxDocument, clip: SceneClip, nodes: list[int], rest: list[Trs], scene: Scene, frame: Float[np.ndarray, "4 4"]
+    document: FbxDocument, clip: SceneClip, bones: list[FbxBone], moving: list[Trs], scene: Scene, frame: Float[np.ndarray, "4 4"]
 ) -> None:
-    """An animation of the bones ``nodes``, which are at ``rest`` where no curve says otherwise.
+    """An animation of bones, which are at rest where no curve says otherwise and else go through ``moving``.
 
     ``frame`` leads from the world to the node above all bones.
     """
@@ -39,11 +59,10 @@ def append_clip(
     add_properties(stack, *((f"{span}{end}", "KTime", time) for span in ("Local", "Reference") for end, time in ends))
     _, layer = document.add("AnimationLayer", clip.name, "AnimLayer")
     document.connect(layer, stack_id)
-    moving = local_parts(frame @ clip.world, scene.parents, rest)
-    tracks = [track for bone, parts in enumerate(moving) for track in _tracks(bone, rest[bone], parts)]
-    keys = _reduced(tracks, clip, rest, scene, frame) if clip.reduced else None
+    tracks = [track for bone, parts in enumerate(moving) for track in _tracks(bone, bones[bone], parts)]
+    keys = _reduced(tracks, clip, bones, scene, frame) if clip.reduced else None
     for index, track in enumerate(tracks):
-        _append_curves(document, layer, nodes[track.bone], track, clip.times, None if keys is None else keys[index])
+        _append_curves(document, layer, bones[track.bone].node, track, clip.times, None if keys is None else keys[index])
 
 
 class _Track(NamedTuple):
@@ -55,16 +74,16 @@ class _Track(NamedTuple):
     values: Float[np.ndarray, "frame 3"]
 
 
-def _tracks(bone: int, rest: Trs, parts: Trs) -> Iterator[_Track]:
+def _tracks(bone: int, own: FbxBone, parts: Trs) -> Iterator[_Track]:
     """What has to be said about a bone: always its rotation, and what else leaves the rest."""
-    if not _is_still(parts.translation, rest.translation):
+    if not _is_still(parts.translation, own.rest.translation):
         yield _Track(bone, "T", parts.translation)
-    yield _Track(bone, "R", euler_angles(rest.rotation, parts.rotation))
-    if not _is_still(parts.scale, rest.scale):
+    yield _Track(bone, "R", euler_angles(own.rest.rotation, parts.rotation, own.order))
+    if not _is_still(parts.scale, own.rest.scale):
         yield _Track(bone, "S", parts.scale)
 
 
-def _reduced(tracks: list[_Track], clip: SceneClip, rest: list[Trs], scene: Scene, frame: np.ndarray) -> list[Keys]:
+def _reduced(tracks: list[_Track], clip: SceneClip, bones: list[FbxBone], scene: Scene, frame: np.ndarray) -> list[Keys]:
     """Fewer keys for all of them."""
     corners, above = skin_corners(scene), np.linalg.inv(frame)
     reach, scale = reaches(scene, corners), float(np.cbrt(abs(np.linalg.det(above[:3, :3]))))
@@ -74,7 +93,7 @@ def _reduced(tracks: list[_Track], clip: SceneClip, rest: list[Trs], scene: Scen
         said = {(track.bone, track.letter): value for track, value in zip(tracks, values, strict=True)}
         world = np.empty(clip.world.shape)
         for bone, parent in enumerate(scene.parents):
-            local = _matrices(rest[bone], *(said.get((bone, letter)) for letter in "TRS"), len(clip.times))
+            local = _matrices(bones[bone], {letter: said.get((bone, letter)) for letter in "TRS"}, len(clip.times))
             world[:, bone] = (world[:, parent] if parent >= 0 else above) @ local
         return [np.einsum("fij,cj->fci", world[:, bone, :3], each) for bone, each in enumerate(corners)]
 
@@ -82,24 +101,25 @@ def _reduced(tracks: list[_Track], clip: SceneClip, rest: list[Trs], scene: Scen
     return fewest_keys(curves, clip.times, positions, allowed_error(scene))
 
 
-def _matrices(
-    rest: Trs, moved: np.ndarray | None, angles: np.ndarray | None, scale: np.ndarray | None, count: int
-) -> Float[np.ndarray, "frame 4 4"]:
-    """Local matrices of a bone from the values of its curves."""
-    turn = Rotation.from_quat(np.tile(rest.rotation, (count, 1)))
+def _matrices(bone: FbxBone, said: Mapping[str, np.ndarray | None], count: int) -> Float[np.ndarray, "frame 4 4"]:
+    """Local matrices of a bone from the values of its curves T, R and S, where it has them."""
+    turn = Rotation.from_quat(np.tile(bone.rest.rotation, (count, 1)))
+    moved, angles, scaled = said["T"], said["R"], said["S"]
     if angles is not None:
-        turn = turn * Rotation.from_euler(EULER_ORDER, angles, degrees=True)
-    still = (np.tile(part, (count, 1)) for part in (rest.translation, rest.scale))
-    translation, size = (own if own is not None else usual for own, usual in zip((moved, scale), still, strict=True))
-    return Trs(translation, turn.as_quat(), size).matrix()
+        turn = turn * from_degrees(angles, bone.order)
+    translation = np.tile(bone.rest.translation, (count, 1)) if moved is None else moved
+    scale = np.tile(bone.rest.scale, (count, 1)) if scaled is None else scaled
+    return Trs(translation, turn.as_quat(), scale).matrix()
 
 
 def euler_angles(
-    rest: Float[np.ndarray, " 4"], rotations: Float[np.ndarray, "frame 4"]
+    rest: Float[np.ndarray, " 4"], rotations: Float[np.ndarray, "frame 4"], order: int = 0
 ) -> Float[np.ndarray, "frame 3"]:
-    """Degrees by which a bone is turned away from its rest, each frame's triple the one nearest to that of the frame before."""
-    first = degrees(Rotation.from_quat(rest).inv() * Rotation.from_quat(rotations))
-    other = first * (1, -1, 1) + 180.0  # the second triple of the same rotation
+    """Degrees about X, Y and Z by which a bone is turned away from its rest, each frame's triple the one nearest to that of
+    the frame before."""
+    first = degrees(Rotation.from_quat(rest).inv() * Rotation.from_quat(rotations), order)
+    flip = np.where([letter == ORDERS[order][1] for letter in "xyz"], -1, 1)
+    other = first * flip + 180.0  # the second triple of the same rotation
     out, before = np.empty_like(first), np.zeros(3)
     for frame, pair in enumerate(np.stack((first, other), 1)):
         near = pair + 360.0 * np.round((before - pair) / 360.0)
@@ -107,10 +127,16 @@ def euler_angles(
     return out
 
 
-def degrees(turns: Rotation) -> Float[np.ndarray, "*frame 3"]:
-    """Euler angles in the format's order; in a lock one of the many triples."""
+def degrees(turns: Rotation, order: int = 0) -> Float[np.ndarray, "*frame 3"]:
+    """Angles about X, Y and Z that make these rotations in an order; in a lock one of the many triples."""
     with warnings.catch_warnings(action="ignore", category=UserWarning):
-        return turns.as_euler(EULER_ORDER, degrees=True)
+        angles = turns.as_euler(ORDERS[order], degrees=True)
+    return angles[..., [ORDERS[order].index(letter) for letter in "xyz"]]
+
+
+def from_degrees(angles: Float[np.ndarray, "frame 3"], order: int) -> Rotation:
+    """The inverse of ``degrees``."""
+    return Rotation.from_euler(ORDERS[order], angles[..., ["xyz".index(letter) for letter in ORDERS[order]]], degrees=True)
 
 
 def _is_still(values: Float[np.ndarray, "frame 3"], usual: Float[np.ndarray, " 3"] | None) -> bool:

@@ -13,6 +13,11 @@ TICKS = 46_186_158_000
 TIME_MODES = {120.0: 1, 100.0: 2, 60.0: 3, 50.0: 4, 48.0: 5, 30.0: 6, 25.0: 10, 24.0: 11}
 """The format's numbers of frame rates; any other is 14, with the rate beside it."""
 CUSTOM_RATE = 14
+AXES = {
+    "UpAxis": 1, "UpAxisSign": 1, "FrontAxis": 2, "FrontAxisSign": 1, "CoordAxis": 0, "CoordAxisSign": 1, "OriginalUpAxis": 1,
+    "OriginalUpAxisSign": 1,
+}  # fmt: skip
+"""Y up, Z to the front, X to the right."""
 CREATED = {"Year": 1970, "Month": 1, "Day": 1, "Hour": 10, "Minute": 0, "Second": 0, "Millisecond": 0}
 """The fixed time of ``fbx_binary.CREATION_TIME`` once more."""
 
@@ -73,15 +78,13 @@ def _header() -> Element:
 
 
 def _settings(clips: Sequence[SceneClip]) -> Element:
-    """Y up, Z to the front, X to the right, centimetres, and the frame rate of the first clip."""
+    """Axes, centimetres, and the frame rate of the first clip."""
     settings = Element("GlobalSettings")
     settings("Version", 1000)
-    axes = (("UpAxis", 1), ("UpAxisSign", 1), ("FrontAxis", 2), ("FrontAxisSign", 1), ("CoordAxis", 0), ("CoordAxisSign", 1))
-    axes += (("OriginalUpAxis", 1), ("OriginalUpAxisSign", 1))
     rate, longest = clips[0].fps if clips else 30.0, max((clip.duration for clip in clips), default=1.0)
     known = next((mode for usual, mode in TIME_MODES.items() if abs(usual - rate) < 1e-3), CUSTOM_RATE)
     add_properties(
-        settings, *((name, "int", value) for name, value in axes),
+        settings, *((name, "int", value) for name, value in AXES.items()),
         ("UnitScaleFactor", "double", 1.0), ("OriginalUnitScaleFactor", "double", 1.0),
         ("TimeMode", "enum", known), ("CustomFrameRate", "double", rate if known == CUSTOM_RATE else -1.0),
         ("TimeSpanStart", "KTime", Long(0)), ("TimeSpanStop", "KTime", Long(ticks(longest))),

@@ -1,9 +1,11 @@
 """Write a character with its clips as FBX, binary 7.4: bones, skinned mesh, materials with their pictures, bind pose.
 
 Lengths are in centimetres with Y up, as Maya, Mixamo and Unreal have them. A bone's rotation at rest is its ``PreRotation``
-(Maya's joint orientation), so that its curves are zero at rest and stay far from the lock of Euler angles.
+(Maya's joint orientation), so that its curves are zero at rest, and its rotations have the order that stays farthest from the
+lock of Euler angles.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +13,11 @@ from scipy.spatial.transform import Rotation
 
 from akd.errors import AkdError
 from akd.files.fbx_binary import Element, Long, add_properties
-from akd.files.fbx_curves import append_clip, degrees
+from akd.files.fbx_curves import FbxBone, append_clip, degrees, rotation_order
 from akd.files.fbx_document import FbxDocument
 from akd.files.fbx_surface import MergedPoints, append_mesh, merged_points
 from akd.files.gltf.nodes import IDENTITY, Trs
-from akd.files.scene import UNWEIGHTED, Scene, local_parts
+from akd.files.scene import UNWEIGHTED, Scene, local_parts, rest_parts
 from akd.files.writing import write_file
 
 CENTIMETRE = 0.01
@@ -37,15 +39,18 @@ def encode_fbx(scene: Scene) -> bytes:
     scene, document = scene.in_units(CENTIMETRE), FbxDocument()
     above = _armature(scene)
     frame = np.eye(4) if above is None else np.linalg.inv(above.matrix())
-    rest = [Trs(*(part[0] for part in parts)) for parts in local_parts(frame @ scene.rest[None], scene.parents)]
-    nodes = _append_bones(document, scene, above, rest)
+    rest = rest_parts(replace(scene, rest=frame @ scene.rest))
+    moving = [local_parts(frame @ clip.world, scene.parents, rest) for clip in scene.clips]
+    orders = [rotation_order(part.rotation, [clip[bone].rotation for clip in moving]) for bone, part in enumerate(rest)]
+    nodes = _append_bones(document, scene, above, rest, orders)
     if len(scene.mesh.faces):
         points = merged_points(scene.mesh.vertices, scene.weights)
         model, geometry = append_mesh(document, scene, points)
         _append_skin(document, scene, points, geometry, nodes)
         _append_bind_pose(document, scene, nodes, model)
-    for clip in scene.clips:
-        append_clip(document, clip, nodes, rest, scene, frame)
+    bones = [FbxBone(*parts) for parts in zip(nodes, rest, orders, strict=True)]
+    for clip, parts in zip(scene.clips, moving, strict=True):
+        append_clip(document, clip, bones, parts, scene, frame)
     try:
         return document.to_bytes(scene.clips)
     except ValueError as error:
@@ -61,18 +66,18 @@ def _armature(scene: Scene) -> Trs | None:
     return IDENTITY._replace(scale=np.full(3, scales[0]))
 
 
-def _append_bones(document: FbxDocument, scene: Scene, above: Trs | None, rest: list[Trs]) -> list[int]:
+def _append_bones(document: FbxDocument, scene: Scene, above: Trs | None, rest: list[Trs], orders: list[int]) -> list[int]:
     """A node for every bone, at rest; their identifiers."""
     root, nodes = 0, list[int]()
     if above is not None:
         name = next(name for name in (ARMATURE, *(f"{ARMATURE}{n}" for n in range(len(scene.bones)))) if name not in scene.bones)
-        root = _append_node(document, name, "Null", above, 0)
-    for name, parent, part in zip(scene.bones, scene.parents, rest, strict=True):
-        nodes.append(_append_node(document, name, "LimbNode", part, nodes[parent] if parent >= 0 else root))
+        root = _append_node(document, name, "Null", above, 0, 0)
+    for name, parent, part, order in zip(scene.bones, scene.parents, rest, orders, strict=True):
+        nodes.append(_append_node(document, name, "LimbNode", part, order, nodes[parent] if parent >= 0 else root))
     return nodes
 
 
-def _append_node(document: FbxDocument, name: str, kind: str, part: Trs, parent: int) -> int:
+def _append_node(document: FbxDocument, name: str, kind: str, part: Trs, order: int, parent: int) -> int:
     attribute, attribute_id = document.add("NodeAttribute", name, "NodeAttribute", kind)
     if kind == "LimbNode":
         add_properties(attribute, ("Size", "double", BONE_SIZE))
@@ -81,7 +86,8 @@ def _append_node(document: FbxDocument, name: str, kind: str, part: Trs, parent:
     node("Version", 232)
     turned = degrees(Rotation.from_quat(part.rotation))
     add_properties(
-        node, ("RotationActive", "bool", 1), ("PreRotation", "Vector3D", *_floats(turned)), ("InheritType", "enum", 1),
+        node, ("RotationOrder", "enum", order), ("RotationActive", "bool", 1), ("InheritType", "enum", 1),
+        ("PreRotation", "Vector3D", *_floats(turned)),
         ("DefaultAttributeIndex", "int", 0), ("Lcl Translation", "Lcl Translation", *_floats(part.translation)),
         ("Lcl Rotation", "Lcl Rotation", 0.0, 0.0, 0.0), ("Lcl Scaling", "Lcl Scaling", *_floats(part.scale)),
     )  # fmt: skip

@@ -80,7 +80,7 @@ def local_parts(
     for bone, parent in enumerate(parents):
         above = written[:, parent] if parent >= 0 else np.broadcast_to(np.eye(4), world[:, bone].shape)
         default = IDENTITY if defaults is None else defaults[bone]
-        parts = decompose(_relative(above, world[:, bone], default), default)
+        parts = decompose(relative_to(above, world[:, bone], default), default)
         written[:, bone] = above @ parts.matrix()
         out.append(parts)
     return out
@@ -91,7 +91,7 @@ def rest_parts(scene: Scene) -> list[Trs]:
     return [Trs(*(part[0] for part in parts)) for parts in local_parts(scene.rest[None], scene.parents)]
 
 
-def _relative(above: np.ndarray, world: np.ndarray, default: Trs) -> np.ndarray:
+def relative_to(above: np.ndarray, world: np.ndarray, default: Trs) -> np.ndarray:
     """Matrices relative to others. Below one scaled to nothing any would do, and the default is kept."""
     size = np.linalg.norm(above[:, :3, :3], axis=(1, 2))
     vanished = (np.abs(np.linalg.det(above[:, :3, :3])) <= 1e-12 * size**3)[:, None, None]

@@ -18,7 +18,7 @@ from jaxtyping import Float
 from akd.errors import AkdError
 from akd.files.gltf.nodes import Trs
 from akd.files.reading import unique_names
-from akd.files.scene import UNWEIGHTED, Scene, SceneClip, local_parts
+from akd.files.scene import UNWEIGHTED, Scene, SceneClip, local_parts, rest_parts
 from akd.files.usd_surface import author_mesh, picture_files
 from akd.files.writing import unwritable, write_file
 
@@ -140,7 +140,7 @@ def _author_skeleton(stage: "Usd.Stage", above: Any, scene: Scene, rate: float) 
 
     skeleton = UsdSkel.Skeleton.Define(stage, above.AppendChild("Skeleton"))
     joints = joint_paths(scene)
-    rest = [Trs(*(part[0] for part in parts)) for parts in local_parts(scene.rest[None], scene.parents)]
+    rest = rest_parts(scene)
     skeleton.CreateJointsAttr(joints)
     skeleton.CreateJointNamesAttr(list(scene.bones))
     skeleton.CreateBindTransformsAttr(_matrices(scene.rest))

@@ -19,6 +19,7 @@ from akd.files.gltf.document import COMPONENT_TYPES, ELEMENT_SHAPES, GltfDocumen
 from akd.files.gltf.json_entry import Entry
 from akd.files.gltf.nodes import Trs, decompose, unique_names
 from akd.files.keys import Keys
+from akd.files.scene import relative_to
 from akd.rig import FileRig
 
 COMPONENT_CODES = {np.dtype(name): code for code, name in COMPONENT_TYPES.items()}
@@ -244,7 +245,7 @@ def bone_channels(
     for bone, (node, default) in enumerate(zip(tree.bones, tree.defaults, strict=True)):
         above, still = bone_above(node, tree, place)
         parent = np.broadcast_to(np.eye(4) if above is None else written[:, above], (len(world), 4, 4)) @ still
-        wanted = decompose(_relative(parent, world[:, bone], default), default)
+        wanted = decompose(relative_to(parent, world[:, bone], default), default)
         required = {"rotation"} if above is not None else {"rotation", "translation"}
         said = [
             Channel(node, path, values.astype(np.float32).astype(float))
@@ -277,13 +278,6 @@ def bone_above(node: int, tree: BoneNodes, place: dict[int, int]) -> tuple[int |
     while above >= 0 and above not in place:
         still, above = tree.locals[above] @ still, tree.parents[above]
     return place.get(above), still
-
-
-def _relative(parent: np.ndarray, world: np.ndarray, default: Trs) -> np.ndarray:
-    """Local matrices. Below a parent scaled to nothing any would do, and the default is kept."""
-    size = np.linalg.norm(parent[:, :3, :3], axis=(1, 2))
-    vanished = (np.abs(np.linalg.det(parent[:, :3, :3])) <= 1e-12 * size**3)[:, None, None]
-    return np.where(vanished, default.matrix(), np.linalg.solve(np.where(vanished, np.eye(4), parent), world))
 
 
 def _released(node: Entry) -> Trs:
