@@ -53,11 +53,13 @@ def main(settings: Settings) -> None:
     """Write every picture and say how large it is."""
     for entry in settings.runs:
         name, _, run = entry.partition("=")
-        pictures = [Image.fromarray(frame).quantize(settings.colors, dither=Image.Dither.NONE) for frame in frames_of(Path(run), settings)]
+        drawn = frames_of(Path(run), settings)
+        pictures = [Image.fromarray(frame).quantize(settings.colors, dither=Image.Dither.NONE) for frame in drawn]
         path = settings.out / f"{name}.gif"
         pictures[0].save(
-            path, save_all=True, append_images=pictures[1:], duration=round(1000 / settings.fps), loop=0, optimize=True, disposal=1
-        )
+            path, save_all=True, append_images=pictures[1:], duration=round(1000 / settings.fps), loop=0, optimize=True,
+            disposal=1,
+        )  # fmt: skip
         print(f"{path}: {len(pictures)} frames, {path.stat().st_size / 1000:.0f} kB")
 
 

@@ -9,6 +9,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 COUNTED = "AKD_TEST_ITERATIONS"
 PAUSE = "AKD_TEST_PAUSE"
+PATIENCE = {
+    "RAY_raylet_start_wait_time_s": "600", "RAY_worker_register_timeout_seconds": "600", "RAY_health_check_timeout_ms": "120000",
+    "RAY_worker_niceness": "0", "RAY_USAGE_STATS_ENABLED": "0",
+}  # fmt: skip
+"""A busy machine is slow to start nodes, and slower for workers of a lower priority; that is no fault to be tested."""
 HOOK = '''"""Imported by every Python process of a test; patches akd once a batch's work is about to be done in it."""
 import sys
 
@@ -31,7 +36,7 @@ def environment(folder: Path, *, pause: float = 0.0) -> dict[str, str]:
     (hooks / "sitecustomize.py").write_text(HOOK)
     paths = os.pathsep.join(map(str, (hooks, ROOT / "src", ROOT / "tests", ROOT)))
     own = {"PYTHONPATH": paths, COUNTED: str(folder / "iterations.txt"), PAUSE: str(pause), "OMP_NUM_THREADS": "1"}
-    return os.environ | own | {"RAY_DISABLE_IMPORT_WARNING": "1", "RAY_USAGE_STATS_ENABLED": "0"}
+    return os.environ | own | PATIENCE
 
 
 def counted_iterations(folder: Path) -> Counter[str]:

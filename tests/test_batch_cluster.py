@@ -21,8 +21,8 @@ JOBS, ITERATIONS, NODES = int(os.environ.get("AKD_TEST_JOBS", "200")), 3, 4
 
 
 @contextmanager
-def cluster(nodes: int, env: dict[str, str]) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    command = [sys.executable, str(ROOT / "tests" / "simulated_cluster.py"), str(nodes)]
+def cluster(nodes: int, env: dict[str, str], *words: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    command = [sys.executable, str(ROOT / "tests" / "simulated_cluster.py"), str(nodes), *words]
     with subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         yield process.stdout.readline().strip(), process
@@ -107,3 +107,15 @@ def test_a_killed_driver_leaves_no_process_of_its_own_ray(tmp_path: Path) -> Non
     assert subprocess.run(command, env=env, capture_output=True, text=True).returncode == 0
     assert finished(out) == 8
     wait_until_alone(tmp_path)
+
+
+@pytest.mark.slow
+def test_a_batch_is_submitted_as_a_ray_job(tmp_path: Path) -> None:
+    jobs, env, out = write_jobs(tmp_path / "jobs.csv", 2), environment(tmp_path), tmp_path / "out"
+    with cluster(1, env, "dashboard") as (address, _):
+        submit = [str(Path(sys.executable).parent / "ray"), "job", "submit", "--address", address, "--"]
+        ended = subprocess.run([*submit, *batch_command(jobs, "--out", out)], env=env, capture_output=True, text=True)
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        assert "2 done, 0 failed" in ended.stdout
+    wait_until_alone(tmp_path)
+    assert finished(out) == 2

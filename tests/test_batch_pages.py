@@ -49,7 +49,7 @@ def batch(folder: Path) -> Place:
         measured: dict[str, Any] = dict.fromkeys(measure_names(), 0.5) | {"motion_amount": 1 / row, "verdict": "good"}
         if row == 3:
             measured |= {"verdict": "sliding", "motion_amount": None}
-        spent = {"seconds": 1.0, "node": "a", "process": 1, "versions": {}}
+        spent = {"seconds": 1.0, "processor_seconds": 1.0, "node": "a", "process": 1, "versions": {}}
         answer: Any = {"result": {"sentence": "Good.", "measured": measured}, **spent}
         results.add(result_row(work, Failed("It broke.") if row == 5 else answer))
         (folder / "runs" / f"run-{row}").mkdir(parents=True)

@@ -1,5 +1,6 @@
 """Tasks done one after the other in this process: the meaning of a batch. ``on_ray`` does the same on many machines."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -91,8 +92,11 @@ def _last_place(error: BaseException) -> str:
 def each(
     tasks: Iterable[Task], *, workers: int | None = None, ray: str | None = None, retries: int = 3
 ) -> Iterator[tuple[Task, Any]]:
-    """Every task with its answer (or ``Failed``), as they are done: here, or on Ray for several workers or with an address."""
-    if ray is None and (workers or 1) == 1:
+    """Every task with its answer (or ``Failed``), as they are done: here, or on Ray for several workers or with an address.
+
+    Inside a job that was submitted to a Ray cluster, the address is known (RAY_ADDRESS), and used unless one worker is asked for.
+    """
+    if ray is None and (workers == 1 or (workers is None and "RAY_ADDRESS" not in os.environ)):
         return in_this_process(tasks)
     from akd.batch.on_ray import on_ray
 

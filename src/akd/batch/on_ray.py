@@ -28,7 +28,8 @@ def on_ray(tasks: Iterable[Task], *, workers: int | None, address: str | None, r
     with _connected(address, workers) as ray:
         pool = Pool(ray, workers, retries)
         stream = iter(tasks)
-        task, running = next(stream, None), {}
+        task = next(stream, None)
+        running: dict[Any, tuple[Any, Task]] = {}
         try:
             while task is not None or running:
                 while task is not None and (actor := pool.take(task.needs)) is not None:

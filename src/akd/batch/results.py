@@ -30,6 +30,8 @@ TEXTS = (
 )  # fmt: skip
 """Columns of text; ``asked``, ``versions`` and ``more`` (what else was measured) are JSON."""
 INTEGERS = ("row", "seed", "process")
+SPENT = ("seconds", "processor_seconds")
+"""By the clock, and of cores, child processes included; nothing for a job that was done before."""
 NUMBERS = {float, float | None, int}
 """Types of the measures that have a column each."""
 
@@ -43,7 +45,7 @@ def measure_names() -> list[str]:
 def result_row(work: Work, answer: Any) -> dict[str, Any]:
     """A row of the table; every row has every column."""
     asked = dict(work.values)
-    row: dict[str, Any] = dict.fromkeys((*TEXTS, *INTEGERS, "seconds", *measure_names()))
+    row: dict[str, Any] = dict.fromkeys((*TEXTS, *INTEGERS, *SPENT, *measure_names()))
     row |= {"id": work.id, "row": work.row, "kind": work.kind, "folder": f"{RUNS}/{work.name}", "asked": json.dumps(asked)}
     row |= {name: asked.get(name) for name in ("prompt", "character", "clip")}
     row |= {"seed": asked.get("seed", 0), "prior": _prior_name(work), "finished": datetime.now(UTC).isoformat(timespec="seconds")}
@@ -52,7 +54,7 @@ def result_row(work: Work, answer: Any) -> dict[str, Any]:
     measured = dict(answer["result"].get("measured", {}))
     own = {name: measured.pop(name, None) for name in measure_names()}
     row |= {name: None if value is None else float(value) for name, value in own.items()}
-    row |= {name: answer[name] for name in ("seconds", "node", "process")} | {"versions": json.dumps(answer["versions"])}
+    row |= {name: answer[name] for name in (*SPENT, "node", "process")} | {"versions": json.dumps(answer["versions"])}
     row |= {"verdict": measured.pop("verdict", None), "sentence": answer["result"]["sentence"], "more": json.dumps(measured)}
     return row | {"status": DONE}
 

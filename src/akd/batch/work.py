@@ -46,15 +46,17 @@ class Work:
 
 def do_work(loaded: Loaded, work: Work, place: Place) -> dict[str, Any]:
     """Do a job in its place, unless it is done already; returns its row of the results."""
-    begun = time.perf_counter()
+    begun, used = time.perf_counter(), sum(os.times()[:4])
     was_done = place.result(work.name) is not None
     if not was_done:
         _wait_and_do(loaded, work, place)
     result = place.result(work.name)
     if result is None:
         raise AkdError(f"{place.url} does not hold the result of {work.name} although it was written: check the storage.")
-    spent = {"seconds": 0.0 if was_done else time.perf_counter() - begun, "node": socket.gethostname(), "process": os.getpid()}
-    return {"result": result, "versions": versions(), **spent}
+    return {
+        "result": result, "versions": versions(), "node": socket.gethostname(), "process": os.getpid(),
+        "seconds": 0.0 if was_done else time.perf_counter() - begun, "processor_seconds": sum(os.times()[:4]) - used,
+    }  # fmt: skip
 
 
 def _wait_and_do(loaded: Loaded, work: Work, place: Place) -> None:
