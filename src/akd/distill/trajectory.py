@@ -9,6 +9,7 @@ Free frames, cubic B-splines and Fourier series differ in their basis only.
 """
 
 import copy
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -16,6 +17,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from akd import splines
 from akd.character.hinges import Hinges
 from akd.motion import Motion
 from akd.rotations import angles_to_matrix, rotation_vector_to_quaternion
@@ -183,41 +185,33 @@ class Spline(Curves):
         self, channels: int, duration: float, *, knots_per_second: float, wrapped: bool = False, spread: float = 0.0,
         randomness: torch.Generator,
     ) -> None:  # fmt: skip
-        pieces = max(round(duration * knots_per_second), 4 if wrapped else 1)
-        super().__init__(pieces if wrapped else pieces + 3, channels, spread, randomness)
-        self.pieces_per_second = pieces / duration
-        self.wrapped = wrapped
+        knots = splines.Spline(duration, max(round(duration * knots_per_second), 4 if wrapped else 1), wrapped)
+        super().__init__(knots.control_count, channels, spread, randomness)
+        self.knots = knots
 
     @property
     def period(self) -> float | None:
-        return self.coefficients.shape[0] / self.pieces_per_second if self.wrapped else None
+        return self.knots.duration if self.knots.loop else None
 
     @property
     def frequency(self) -> Float[Tensor, ""]:
         return super().frequency if self.period is None else torch.tensor(1 / self.period)
 
     def quicken(self, factor: float) -> None:
-        if not self.wrapped:
+        if not self.knots.loop:
             super().quicken(factor)
-        self.pieces_per_second *= factor
+        self.knots = replace(self.knots, duration=self.knots.duration / factor)
 
     def delayed(self, coefficients: Float[Tensor, "coefficient chosen"], share: float) -> Float[Tensor, "coefficient chosen"]:
         """Wrapped coefficients are a periodic sequence, which shifts by a share of its length in the frequency domain."""
-        if not self.wrapped:
+        if not self.knots.loop:
             return super().delayed(coefficients, share)
         waves = torch.fft.rfft(coefficients, dim=0)
         turn = torch.exp(-2j * torch.pi * share * torch.arange(len(waves)))
         return torch.fft.irfft(waves * turn[:, None], n=len(coefficients), dim=0)
 
     def basis(self, times: Times) -> Basis:
-        count, at = self.coefficients.shape[0], times[:, None] * self.pieces_per_second
-        if self.wrapped:
-            apart = (at - torch.arange(count) + count / 2) % count - count / 2
-        else:
-            apart = at - torch.arange(-1, count - 1)
-        near = apart.abs()
-        inner, outer = 2 / 3 - near.square() + near**3 / 2, (2 - near).clamp(min=0) ** 3 / 6
-        return torch.where(near < 1, inner, outer).to(times.dtype)
+        return torch.as_tensor(self.knots.basis(times.detach().cpu().double().numpy())).to(times)
 
 
 class Frames(Curves):
