@@ -59,8 +59,10 @@ class Clips:
     """Folder of real motion: cmu/ and glb/ with their index.json."""
     rounds: int = 3
     """How often every real clip is filmed, each time on another body."""
+    start: Path | None = None
+    """A prior folder, or parts of one, to train on from instead of the shipped one; the run has the words of its card."""
     fresh: bool = False
-    """Train from random weights instead of from the shipped ones."""
+    """Train from random weights."""
     workers: int = 1
     """Processes at a time, one core each; more than one needs akd[ray]."""
     current_plans: bool = False
@@ -76,7 +78,7 @@ class Clips:
             counts = film_run(
                 PriorRun(self.folder), self.count, lambda done, count: progress.update(task, completed=done, total=count),
                 motions=self.motions, rounds=self.rounds, current_plans=self.current_plans, fresh=self.fresh,
-                workers=self.workers,
+                start=self.start, workers=self.workers,
             )  # fmt: skip
         console().print(f"Clips are in {self.folder}")
         for what, number in counts.items():

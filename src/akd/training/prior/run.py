@@ -60,12 +60,16 @@ class PriorRun:
         return tuple(folder for folder in (self["clips"], self["real"]) if folder.is_dir())
 
 
-def begin_run(run: PriorRun, motions: Path | None, *, current_plans: bool = False, fresh: bool = False) -> DataCard:
+def begin_run(
+    run: PriorRun, motions: Path | None, *, current_plans: bool = False, fresh: bool = False, start: Path | None = None
+) -> DataCard:
     """Fix words and start of a new run; an old one keeps its own.
 
-    With ``current_plans`` it has the plans and words of this version instead of the shipped prior's, with ``motions`` the actions
+    It starts from the shipped prior, with the parts in ``start`` in their places and the words of its card. With ``current_plans`` it has the plans and words of this version instead of the shipped prior's, with ``motions`` the actions
     and nouns of that folder too; ``fresh`` starts from random weights.
     """
+    if start is not None and not (run.folder / CARD_NAME).exists():
+        DataCard.load(start / CARD_NAME).save(run.folder / CARD_NAME)
     known = (run.folder / CARD_NAME).exists()
     card = run_card(run.folder, current=current_plans)
     if motions is not None and not known:
@@ -75,18 +79,21 @@ def begin_run(run: PriorRun, motions: Path | None, *, current_plans: bool = Fals
         card.save(run.folder / CARD_NAME)
     if not fresh and not run["start"].exists():
         shutil.copytree(EMBEDDED_FOLDER, run["start"])
+        if start is not None:
+            shutil.copytree(start, run["start"], dirs_exist_ok=True)
     return card
 
 
 def film_run(
     run: PriorRun, count: int = INDIVIDUALS, report: Callable[[int, int], None] = lambda done, count: None,
-    *, motions: Path | None = None, rounds: int = ROUNDS, current_plans: bool = False, fresh: bool = False, workers: int = 1,
+    *, motions: Path | None = None, rounds: int = ROUNDS, current_plans: bool = False, fresh: bool = False,
+    start: Path | None = None, workers: int = 1,
 ) -> dict[str, int]:  # fmt: skip
     """Film what is missing: one held-out individual of every plan, training individuals, and real motion.
 
     Returns how many pairs of clip and body are filmed, and how many were left out for which reason.
     """
-    card = begin_run(run, motions, current_plans=current_plans, fresh=fresh)
+    card = begin_run(run, motions, current_plans=current_plans, fresh=fresh, start=start)
     every = card.plans + card.held_out_plans
     write_clips(run["held"], len(every), first_seed=card.first_held_out_seed, plans=every, report=report, workers=workers)
     write_clips(run["clips"], count, plans=card.plans, report=report, workers=workers)
