@@ -178,3 +178,26 @@ def test_success_that_an_eye_agrees_with():
     failed = {c.name for c in realism(rig, sunk, body_motion(rig, sunk), evaluate(rig, sunk), "walk") if not c.passed}
     assert {"only feet touch", "lowest pelvis"} <= failed
     assert "only feet touch" not in {c.name for c in realism(rig, sunk, body, evaluate(rig, sunk), "fall")}
+
+
+def test_labels_of_the_motion_data():
+    from akd.training.recogniser.labels import class_of
+
+    assert class_of("two-legged", "sneak") == "walk"
+    assert class_of("two-legged", "golf_swing") == NONE
+    assert class_of("two-legged", "martial_arts") is None
+    assert class_of("two-legged", "jump", clip="Jump", beside=("Jump", "Jump_Land")) is None
+    assert class_of("two-legged", "jump", clip="Man_Jump", beside=("Man_Jump", "Man_Run")) == "jump"
+    assert class_of("two-legged", "sit", clip="Sitting_Idle_Loop") is None
+    assert class_of("four-legged", "headbutt", clip="Headbutt") == "attack"
+    assert class_of("legless", "swim") is None
+
+
+def test_groups_are_left_out_whole():
+    from akd.training.recogniser.left_out import group_folds
+
+    group = np.array(["a"] * 5 + ["b"] * 3 + ["c"] * 2 + ["d"])
+    assert group_folds(group, None) == [{"a"}, {"b"}, {"c"}, {"d"}]
+    folds = group_folds(group, 2)
+    assert sorted(name for fold in folds for name in fold) == ["a", "b", "c", "d"]
+    assert [sum(np.isin(group, list(fold))) for fold in folds] in ([6, 5], [5, 6])

@@ -30,8 +30,10 @@ if TYPE_CHECKING:
     from akd.distill.recipe import Recipe as Recipe
     from akd.errors import AkdError as AkdError
     from akd.inspection import inspect_file as inspect_file
+    from akd.measure.asked import asked_of as asked_of
     from akd.measure.evaluation import Evaluation as Evaluation
     from akd.measure.evaluation import evaluate as evaluate
+    from akd.measure.judge import judge as judge
     from akd.mesh import Mesh as Mesh
     from akd.motion import Motion as Motion
     from akd.physics.track import track as track
@@ -59,7 +61,8 @@ _WHERE = {
     "animate": "pipeline.animate", "animate_steps": "pipeline.animate", "Animation": "pipeline.results",
     "follow": "pipeline.follow",
     "Progress": "pipeline.job", "Recipe": "distill.recipe", "track": "physics.track", "evaluate": "measure.evaluation",
-    "Evaluation": "measure.evaluation", "save": "pipeline.save", "load_motion": "assets", "PoseSpace": "posespace.space",
+    "Evaluation": "measure.evaluation", "judge": "measure.judge",
+    "asked_of": "measure.asked", "save": "pipeline.save", "load_motion": "assets", "PoseSpace": "posespace.space",
     "load_prior": "prior.load", "Rig": "rig", "Motion": "motion", "Pose": "skeleton", "Skeleton": "skeleton", "Mesh": "mesh",
     "Handle": "posespace.solving", "ESTIMATORS": "distill.estimators", "PLANS": "creatures.plans", "Plan": "creatures.plan",
     "Chain": "creatures.plan", "Section": "creatures.plan", "AkdError": "errors",

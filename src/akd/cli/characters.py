@@ -87,8 +87,8 @@ def evaluate(
         table = Table("clip", *(c.replace("_", " ") for c in columns), "residual", "verdict", "looks like", title=rig.name)
         for name, (result, read, judged) in found.items():
             values = dict(result.rows())
-            shown = [values[c.replace("_", " ")] for c in columns]
-            table.add_row(name, *shown, f"{read.residual:.3g}", result.verdict, judged.short())
+            cells = [values[c.replace("_", " ")] for c in columns]
+            table.add_row(name, *cells, f"{read.residual:.3g}", result.verdict, judged.short())
         console().print(table)
 
 

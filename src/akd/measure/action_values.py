@@ -60,7 +60,7 @@ def centre(body: BodyMotion) -> Float[np.ndarray, "frame 3"]:
 
 
 def _aloft(body: BodyMotion, height: float) -> Bool[np.ndarray, " frame"]:
-    return (body.feet[..., 1] > height).all(1)
+    return np.asarray((body.feet[..., 1] > height).all(1))
 
 
 def _runs(mask: Bool[np.ndarray, " frame"]) -> list[tuple[int, int]]:

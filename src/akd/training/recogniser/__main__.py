@@ -8,6 +8,7 @@ import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
 import torch
 import tyro
 
@@ -40,12 +41,13 @@ def main(options: Options) -> None:
 
     torch.set_num_threads(1)
     clips = list(read_clips(options.motions, "train", options.cache))
-    about, arrays = {}, {}
+    about: dict[str, dict] = {}
+    arrays: dict[str, np.ndarray] = {}
     build: Build
     for build in CLASSES:
         table = feature_table([clip for clip in clips if clip.body.build == build], with_cuts=True, seed=options.fit.seed)
         classes, raw = left_out_probabilities(table, build, options.fit, folds=options.folds)
-        place = [classes.index(action) for action in table.action]
+        place = np.array([classes.index(action) for action in table.action])
         settings = replace(options.fit, sharpness=best_sharpness(raw, place))
         _, about[build], named = fit(table, build, settings)
         arrays |= named

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from akd.character.clips import read_clip
 from akd.errors import AkdError
 from akd.files.cmu_npz import read_cmu_npz
 from akd.measure.body import BodyMotion, body_motion
-from akd.measure.recognise import MIN_FRAMES, NONE
+from akd.measure.recognise import NONE
+from akd.rig import Rig
 from akd.training.recogniser.labels import class_of
 
 FPS = 30.0
@@ -73,10 +74,11 @@ def _artists(motions: Path, part: Part, cache: Path | None) -> Iterator[RealClip
         seen[entry["family"]] += 1
         if entry["part"] != part or (part == "train" and seen[entry["family"]] > PER_FAMILY):
             continue
-        path, rigs = motions / entry["file"], list()
+        path, rigs = motions / entry["file"], list[Rig]()
 
-        def read(clip: str, path: Path = path, rigs: list = rigs) -> BodyMotion:
-            rigs or rigs.append(load_rig(path))
+        def read(clip: str, path: Path = path, rigs: list[Rig] = rigs) -> BodyMotion:
+            if not rigs:
+                rigs.append(load_rig(path))
             return body_motion(rigs[0], read_clip(rigs[0], clip, FPS).motion)
 
         for clip, known in entry["clips"].items():
@@ -116,8 +118,9 @@ def load_body(path: Path) -> BodyMotion:
 
 def cut(body: BodyMotion, start: int, stop: int) -> BodyMotion:
     """Some frames of a body motion."""
-    arrays = {name: value for name, value in vars(body).items() if isinstance(value, np.ndarray) and name not in STEADY}
-    return replace(body, **{name: value[start:stop] for name, value in arrays.items()})
+    moving = {name for name, value in vars(body).items() if isinstance(value, np.ndarray)} - set(STEADY)
+    frames: dict[str, Any] = {name: getattr(body, name)[start:stop] for name in moving}
+    return replace(body, **frames)
 
 
 def cuts(body: BodyMotion, action: str, rng: np.random.Generator) -> list[BodyMotion]:
@@ -134,7 +137,3 @@ def cuts(body: BodyMotion, action: str, rng: np.random.Generator) -> list[BodyMo
         best = int(np.convolve(lively, np.ones(length), "valid").argmax())
         starts = np.clip(best + np.append(0, rng.integers(-8, 9, size=CUTS - 1)), 0, spare)
     return [cut(body, int(start), int(start) + length) for start in starts]
-
-
-def usable(clip: RealClip) -> bool:
-    return clip.action is not None and clip.body.frame_count >= MIN_FRAMES

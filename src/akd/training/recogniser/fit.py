@@ -58,7 +58,8 @@ class Table:
 
 def feature_table(clips: list[RealClip], *, with_cuts: bool, seed: int = 0) -> Table:
     """Rows of all usable clips."""
-    rng, rows, names = np.random.default_rng(seed), [], ()
+    rng, rows = np.random.default_rng(seed), []
+    names: tuple[str, ...] = ()
     for clip in clips:
         if clip.action is None or clip.body.frame_count < MIN_FRAMES:
             continue

@@ -50,12 +50,6 @@ FOUR_LEGGED: dict[str, tuple[str, ...]] = {
     "attack": ("attack", "bite", "headbutt", "kick"),
     "fall": ("death", "fall"),
 }
-LEGLESS: dict[str, tuple[str, ...]] = {
-    "swim": ("swim", "walk", "run"),
-    "attack": ("attack", "bite"),
-    "fall": ("death",),
-    "idle": ("idle",),
-}
 CLASSES: dict[Build, dict[str, tuple[str, ...]]] = {"two-legged": TWO_LEGGED, "four-legged": FOUR_LEGGED}
 LEFT_OUT = {"turn", "climb_stairs", "carry", "martial_arts", "look_around", "rest_pose", "sleep", "howl", "other", None}
 """Labels that hold walks or stand-stills beside what they are named after."""

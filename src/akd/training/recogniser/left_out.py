@@ -20,7 +20,7 @@ def left_out_probabilities(
         away = np.isin(table.group, list(groups))
         model, _, _ = fit(table[~away], build, settings)
         columns = [classes.index(name) for name in model.classes]
-        out[np.ix_(away, columns)] = model.raw(table.values[away])
+        out[np.ix_(np.flatnonzero(away), np.array(columns))] = model.raw(table.values[away])
     return classes, out
 
 
