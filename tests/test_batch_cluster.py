@@ -114,7 +114,10 @@ def test_a_batch_is_submitted_as_a_ray_job(tmp_path: Path) -> None:
     jobs, env, out = write_jobs(tmp_path / "jobs.csv", 2), environment(tmp_path), tmp_path / "out"
     with cluster(1, env, "dashboard") as (address, _):
         submit = [str(Path(sys.executable).parent / "ray"), "job", "submit", "--address", address, "--"]
-        ended = subprocess.run([*submit, *batch_command(jobs, "--out", out)], env=env, capture_output=True, text=True)
+        command = [*submit, *batch_command(jobs, "--out", out)]
+        until = time.monotonic() + 120
+        while "No available agent" in (ended := subprocess.run(command, env=env, capture_output=True, text=True)).stderr:
+            assert time.monotonic() < until, ended.stderr  # the cluster takes a while to be ready for jobs
         assert ended.returncode == 0, ended.stdout + ended.stderr
         assert "2 done, 0 failed" in ended.stdout
     wait_until_alone(tmp_path)

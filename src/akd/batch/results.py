@@ -67,8 +67,9 @@ class Results:
     """The table of a batch that is being done. What an earlier attempt finished stays; what failed then is tried again."""
 
     def __init__(self, place: Place) -> None:
-        self.place, self.rows = place, []
-        self.written, self.done = 0.0, set()
+        self.place, self.written = place, 0.0
+        self.rows: list[Mapping[str, Any]] = []
+        self.done: set[str] = set()
         names = place.names(FOLDER)
         self.number = 1 + max((int(name.partition(".")[0]) for name in names), default=0)
         for name in names:

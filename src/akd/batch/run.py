@@ -142,7 +142,10 @@ def read_about(place: Place) -> dict[str, Any]:
 
 def read_status(place: Place) -> Status:
     """How far a batch is, also while it goes on."""
-    about, counts, verdicts, seconds, failures = read_about(place), Counter(), Counter(), 0.0, []
+    about, seconds = read_about(place), 0.0
+    counts: Counter[str] = Counter()
+    verdicts: Counter[str] = Counter()
+    failures: list[dict[str, Any]] = []
     for row in read_results(place):
         counts[row["status"]] += 1
         seconds += row["seconds"] or 0.0
