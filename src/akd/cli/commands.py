@@ -5,9 +5,11 @@ from typing import Any
 
 from akd.cli import characters, pose, posespace, prior, retarget, track
 from akd.cli.animate import animate
+from akd.cli.doctor import doctor
 
 COMMANDS: dict[str, Callable[..., Any]] = {
     "animate": animate, "creature": characters.creature, "rig": characters.rig, "inspect": characters.inspect,
     "evaluate": characters.evaluate, "convert": characters.convert, "splat": characters.splat, "track": track.track,
     "retarget": retarget.retarget, "prior": prior.prior, "pose": pose.pose, "posespace": posespace.posespace,
+    "doctor": doctor,
 }  # fmt: skip
