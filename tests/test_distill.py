@@ -39,6 +39,8 @@ class GaussianPrior(VideoPrior):
     A text embedding with a ``mean`` of its own stands for a prompt, so that guidance can be tested, too.
     """
 
+    device = torch.device("cpu")
+
     def __init__(self, mean: torch.Tensor, spread: float = 0.0) -> None:
         self.mean, self.spread, self.film = mean, spread, SMALL
         self.schedule = NoiseSchedule("flow")

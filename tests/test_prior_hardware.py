@@ -16,7 +16,7 @@ from akd.prior.families import FAMILIES
 from akd.prior.family import FilmGrid
 from akd.prior.hardware import Hardware, film_size
 from akd.prior.info import MemoryNeeds, encode_peak
-from akd.prior.load import load_prior
+from akd.prior.load import check_packages, load_prior
 from akd.prior.placement import Resident, place
 from akd.prior.plan import Plan, choose_device, choose_dtype, fit, is_small, plan_prior
 from akd.prior.prior import VideoPrior
@@ -183,3 +183,28 @@ def test_the_tracker_counts_what_is_there() -> None:
     real = encode_peak(prior, 9, 64, 64, torch.float32, "cpu")
     prior.family.vae.to("meta")
     assert encode_peak(prior, 9, 64, 64, torch.float32, "meta") == pytest.approx(real, rel=0.02)
+
+
+def test_big_models_are_told_the_users_own_words() -> None:
+    prior = VideoPrior(FAMILIES["LTXPipeline"](tiny("ltx")))
+    prompt, negative = jobs.sentences(Job("a red fox walking slowly over snow"), prior)
+    assert prompt == "a red fox walking slowly over snow"
+    assert negative == (prior.family.negative_prompt,)
+    prompt, negative = jobs.sentences(Job("a dog walking"), VideoPrior(FAMILIES["WanPipeline"](tiny("wan"))))
+    assert negative == ("",)
+
+
+def test_packages_of_tokenizers_are_named_before_a_download(monkeypatch: pytest.MonkeyPatch) -> None:
+    index = {"_class_name": "CogVideoXPipeline", "tokenizer": ["transformers", "T5Tokenizer"]}
+    check_packages("some/model", index)
+    monkeypatch.setattr("akd.prior.load._installed", lambda module: module != "google.protobuf")
+    with pytest.raises(AkdError, match="some/model needs packages that are missing: run `pip install protobuf`"):
+        check_packages("some/model", index)
+
+
+def test_the_first_frequency_depends_on_the_body_and_not_on_the_film() -> None:
+    rig = person()
+    short, long = (load_prior(film=film) for film in ("9x32x32", "17x32x32"))
+    one, other = (make_task(Job("a person walking"), prior, rig).start_frequency for prior in (short, long))
+    assert one == other
+    assert one == pytest.approx(1.4 / (16 / (12 * (0.9 / rig.leg_metres) ** 0.5)))

@@ -7,7 +7,7 @@ from akd.distill.estimators import ESTIMATORS
 from akd.distill.trajectory import CurveKind
 from akd.errors import AkdError
 
-RecipeName = Literal["default", "paper"]
+RecipeName = Literal["default", "paper", "big"]
 PAPER_LATENTS = 1_123_200
 """Size of the latents of the paper's film, to which the weights of the losses belong."""
 RENAMED = {
@@ -118,4 +118,10 @@ PAPER = Recipe(
     t_end=(0.02, 0.5), t_annealed=0.5, phases_at=(), anatomy=False, contact=0.0, lock_feet=False,
 )  # fmt: skip
 """The paper's; it does not publish a learning rate."""
-RECIPES: dict[str, Recipe] = {"default": DEFAULT, "paper": PAPER}
+BIG = Recipe(
+    iterations=24, estimator="sds", draws=1, denoising_steps=8, fit_steps=10, guidance=6.0, t_start=(0.85, 0.95),
+    t_end=(0.6, 0.7),
+)  # fmt: skip
+"""For large models, whose evaluations are dear: few looks, each a film that is sampled from the motion so far with the first
+frame given and low guidance, and several steps towards it."""
+RECIPES: dict[str, Recipe] = {"default": DEFAULT, "paper": PAPER, "big": BIG}

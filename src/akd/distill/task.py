@@ -13,12 +13,14 @@ from akd.distill.trajectory import Trajectory
 from akd.motion import Motion, resample
 from akd.prior.family import Condition
 from akd.prior.prior import VideoPrior
-from akd.render.film import film
+from akd.render.film import FilmSettings, film
 from akd.rig import GRAVITY, Rig
 from akd.splats import SkinnedSplats
 
 CLIP_FPS = 30.0
 """Frames per second of finished clips, whatever rate the prior's films have."""
+REFERENCE_FILM = FilmSettings(frames=17, fps=12.0, reference_leg=0.9)
+"""The film to which the recipes' cycles belong, as long as four thirds of a second for legs of 0.9 m."""
 COMPARISON_NOISE = (0.45, 0.85)
 """Range of timesteps at which errors tell the orders of legs apart."""
 
@@ -58,8 +60,8 @@ class Task:
 
     @property
     def start_frequency(self) -> float:
-        """Cycles per second at the start."""
-        return self.recipe.cycles_per_film / self.film_seconds
+        """Cycles per second at the start: by the body's size, whatever the length of the prior's film."""
+        return self.recipe.cycles_per_film / ((REFERENCE_FILM.frames - 1) / REFERENCE_FILM.rate(self.rig.leg_metres))
 
     @property
     def start_speed(self) -> float:

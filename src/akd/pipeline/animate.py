@@ -22,6 +22,7 @@ from akd.files.video import write_image
 from akd.measure.evaluation import evaluate
 from akd.motion import Motion
 from akd.pipeline.checkpoint import load_checkpoint, save_checkpoint
+from akd.pipeline.cost import LONG_RUN_SECONDS, WARM_UP, cost_line, seconds_left
 from akd.pipeline.job import Job, Progress, check_prior, make_task
 from akd.pipeline.results import Animation, strip_picture, write_results
 from akd.pipeline.run_folder import RunFolder
@@ -121,12 +122,18 @@ def run_job(folder: RunFolder, job: Job, rig: Rig, prior: VideoPrior, progress: 
 def optimise(run: Distillation, folder: RunFolder, progress: Progress) -> Motion:
     """The iterations that are left, each on disk as soon as it is over; returns the finished motion."""
     task, total = run.task, run.task.recipe.iterations
-    motion = None
+    motion, done = None, 0
     while run.iteration < total:
-        begun = time.perf_counter()
+        begun, evaluated, candidates = time.perf_counter(), task.prior.evaluated, len(run.candidates)
         with memory_in_one_sentence(f"at iteration {run.iteration + 1} of {total}"):
             numbers = run.step()
         numbers = {"iteration": run.iteration - 1, **numbers, "seconds": time.perf_counter() - begun}
+        done += 1
+        if done == WARM_UP:
+            left = seconds_left(run, numbers["seconds"], candidates)
+            if left > LONG_RUN_SECONDS:
+                numbers["expected_seconds"] = left
+                progress.notice(cost_line(run, left, task.prior.evaluated - evaluated))
         motion = measured = None
         if run.iteration % MEASURE_EVERY == 0:
             motion = finish(task, run.trajectory)

@@ -152,14 +152,15 @@ def read_character(job: Job) -> Rig:
 
 def sentences(job: Job, prior: VideoPrior) -> tuple[str, tuple[str, ...]]:
     """The prompt as the prior reads it, and the negative prompts."""
-    prompt = expand(job.prompt, prior.known_actions) if job.expand and prior.trained_on_captions else job.prompt
-    return prompt, negative_prompts(job.prompt)
+    if not prior.trained_on_captions:  # big models have read everything: the user's own words are best
+        return job.prompt, (prior.family.negative_prompt,)
+    return expand(job.prompt, prior.known_actions) if job.expand else job.prompt, negative_prompts(job.prompt)
 
 
 def check_prior(job: Job, prior: VideoPrior) -> None:
     """Refuse what the prior cannot read or take before anything is computed."""
     prompt, negative = sentences(job, prior)
-    for sentence in (prompt, *negative):
+    for sentence in filter(None, (prompt, *negative)):
         prior.check_sentence(sentence)
     prior.check_film(prior.film.frames, prior.film.height, prior.film.width)
 

@@ -72,6 +72,8 @@ class Family(ABC):
 
     pipeline_class: str
     """Name of its pipeline class in diffusers, as ``model_index.json`` has it."""
+    negative_prompt: str = ""
+    """What the model's makers tell it to stay away from."""
     takes_first_frame: bool = False
     """Whether the network can be given the first frame of a film (image-to-video)."""
     encode_chunk_frames: int = 10_000

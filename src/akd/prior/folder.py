@@ -76,7 +76,9 @@ def _weight_files(folder: Path) -> list[Path]:
     pickled = sorted(file.name for file in folder.iterdir() if file.suffix in PICKLED)
     if pickled:
         raise AkdError(
-            f"The weights {folder / pickled[0]} are pickled, and reading them can run any code: convert them to safetensors."
+            f"The weights {folder / pickled[0]} are pickled, and reading them can run any code: if you trust them, convert"
+            f" them with `python -c \"from diffusers import DiffusionPipeline as D; D.from_pretrained('{folder.parent}',"
+            f" use_safetensors=False).save_pretrained('{folder.parent}-safe')\"`."
         )
     raise AkdError(f"The folder {folder} has no weights (*.safetensors): copy the whole folder again.")
 

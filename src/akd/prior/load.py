@@ -1,6 +1,7 @@
 """Priors by name: a folder, a model on the hub, or the one inside the package."""
 
 import json
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,10 @@ from akd.render.film import FilmSettings
 
 TOKENIZER_PACKAGES = {"sentencepiece": "sentencepiece", "protobuf": "google.protobuf", "ftfy": "ftfy", "tiktoken": "tiktoken"}
 """Packages that only some models' tokenizers need, and the module by which each is found."""
+NEEDED_BY = {
+    "T5Tokenizer": ("sentencepiece", "protobuf"), "T5TokenizerFast": ("sentencepiece", "protobuf"), "WanPipeline": ("ftfy",),
+}  # fmt: skip
+"""Those packages by the class of a tokenizer or a pipeline."""
 
 
 def load_prior(
@@ -46,12 +51,21 @@ def load_planned(plan: Plan) -> VideoPrior:
         plain = embedded_family(folder, index, dtype=dtype, device=plan.device) if plan.is_plain else None
         prior = _prior(plain, folder) if plain is not None else None
     if prior is None:
+        check_packages(name, index)
         pipe = _pipeline(name if folder is None or online else str(folder), dtype, plan.quantize)
         made = family(pipe)
         place(made, torch.device(plan.device), plan.offload)
         prior = _prior(made, folder)
     prior.batch = plan.batch
     return prior if plan.film is None else prior.with_film(dict(zip(("frames", "height", "width"), plan.film, strict=True)))
+
+
+def check_packages(name: str, index: Mapping[str, Any]) -> None:
+    """Refuse a model whose tokenizer needs packages that are missing, before anything is downloaded."""
+    needed = [*NEEDED_BY.get(index["_class_name"], ()), *NEEDED_BY.get(str(index.get("tokenizer", [None, None])[1]), ())]
+    missing = [package for package in needed if not _installed(TOKENIZER_PACKAGES[package])]
+    if missing:
+        raise AkdError(f"{name} needs packages that are missing: run `pip install {' '.join(missing)}`.")
 
 
 def _prior(family: Family, folder: Path | None) -> VideoPrior:

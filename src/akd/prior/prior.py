@@ -47,6 +47,8 @@ class VideoPrior:
     known_modifiers: tuple[str, ...] | None = None
     """Which of a wish's side, manner, speed and count its captions told the truth about; ``None`` as above."""
 
+    evaluated = 0
+    """Latents that went through the network so far."""
     takes_first_frame = False
     """Whether it is an image-to-video model, which can be given the first frame."""
 
@@ -146,6 +148,7 @@ class VideoPrior:
         words = {name: spread(part, len(z_t)) for name, part in text.items()}
         given = None if condition is None else condition.expand(len(z_t))
         z_t = z_t.to(self.device, self.dtype)
+        self.evaluated += len(z_t)
         parts = [slice(begin, begin + self.batch) for begin in range(0, len(z_t), self.batch)] if self.batch else [slice(None)]
         return torch.cat([self._predict(z_t, time, words, given, part) for part in parts])
 

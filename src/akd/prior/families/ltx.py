@@ -15,6 +15,7 @@ FRAME_RATE = 24.0
 
 class LTXVideo(Family):
     pipeline_class = "LTXPipeline"
+    negative_prompt = "worst quality, inconsistent motion, blurry, jittery, distorted"
 
     def __init__(self, pipe: Any) -> None:
         super().__init__(pipe)

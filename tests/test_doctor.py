@@ -1,0 +1,89 @@
+"""The doctor: what it finds, what it refuses, its self-test on a processor; and the cost line of long runs."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from akd.cli.doctor import doctor
+from akd.distill.loop import Distillation
+from akd.distill.recipe import RECIPES
+from akd.errors import AkdError
+from akd.pipeline import doctor as findings
+from akd.pipeline.cost import cost_line, in_words, seconds_left
+from akd.pipeline.doctor import examine, fits
+from akd.pipeline.selftest import agreement, full_step
+from akd.prior.info import MemoryNeeds, memory_needs
+from akd.prior.plan import Plan
+
+
+def test_a_machine_that_runs_the_main_job_is_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(findings, "free_gigabytes", lambda device: 8.0)  # whatever else runs here
+    states = {found.what: found.state for found in examine()}
+    assert states["embedded prior"] == states["disk"] == "good"
+    assert "bad" not in states.values()
+
+
+def test_what_is_missing_is_named_and_ends_in_status_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken() -> Any:
+        raise AkdError("The weights are cut off: copy the file again.")
+
+    monkeypatch.setattr(findings, "load_prior", broken)
+    monkeypatch.setattr(findings, "free_gigabytes", lambda device: 0.5)
+    monkeypatch.setattr(findings, "installed", lambda name: None if name == "sentencepiece" else "1.0")
+    with pytest.raises(SystemExit) as ended:
+        doctor(device="cpu")
+    assert ended.value.code == 1
+    said = capsys.readouterr().out
+    assert "! main memory: 0.5 GB free; a run needs 3" in said
+    assert "missing sentencepiece: pip install" in said
+    assert "! embedded prior: does not run (The weights are cut off" in said
+
+
+def test_models_are_fitted_to_a_card(monkeypatch: pytest.MonkeyPatch) -> None:
+    needs = MemoryNeeds((49, 480, 720), memory_needs("embedded").grid, 11.0, 11.0, 0.5, 9.5, 1.5, 16.5)
+    monkeypatch.setattr(findings, "memory_needs", lambda name: needs)
+    monkeypatch.setattr(findings, "KNOWN_MODELS", {"some/model": None})
+    work = SimpleNamespace(predict_teraflop=600.0, encode_teraflop=450.0)
+    monkeypatch.setattr(findings, "prior_info", lambda name, **film: work)
+    big = RECIPES["big"]
+    expected = big.iterations * (big.draws * big.denoising_steps * 600 + big.fit_steps * 450) / findings.CARD_TERAFLOPS
+    (found,) = fits(24.0)
+    assert found.clip_seconds == pytest.approx(expected)
+    assert found.plan is not None
+    assert found.plan.offload == "model"
+    assert found.sentence.endswith(f"A clip takes about {in_words(expected)}.")
+
+
+def test_half_precision_keeps_the_direction_of_joint_gradients() -> None:
+    assert agreement("cpu", "bf16").joints >= 0.95
+    assert agreement("cpu", "fp16").joints >= 0.99
+    assert agreement("cpu", "bf16").holds
+
+
+def test_a_whole_step_is_measured() -> None:
+    encoding, evaluation = full_step(Plan("embedded", "cpu", "fp32", "none"))
+    assert encoding.seconds > 0
+    assert evaluation.seconds > 0
+    assert 0 < encoding.gigabytes < 2
+
+
+def test_long_runs_say_what_they_cost() -> None:
+    recipe = replace(RECIPES["default"], iterations=100, decide_at=0.25)
+    film = SimpleNamespace(frames=49)
+    run: Any = Distillation.__new__(Distillation)
+    run.task = SimpleNamespace(recipe=recipe, prior=SimpleNamespace(film=film))
+    run.iteration, run.candidates = 5, [None, None]
+    assert seconds_left(run, 20.0, 2) == pytest.approx(10.0 * (20 * 2 + 75))
+    run.candidates = [None]
+    assert seconds_left(run, 20.0, 1) == pytest.approx(20.0 * 95)
+    said = cost_line(run, 1900.0, 24)
+    assert "95 iterations with 24 evaluations of the video model each will take about 32 minutes" in said
+    assert "--film" in said
+
+
+def test_durations_are_words() -> None:
+    assert [in_words(each) for each in (30, 600, 9000)] == ["30 seconds", "10 minutes", "2.5 hours"]
