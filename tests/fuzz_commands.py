@@ -65,14 +65,16 @@ OPTIONS = {
     "splat": ["--out", "--mode", "--count", "--seed", "--force"],
     "track": ["--out", "--recipe", "--upright", "--substeps", "--fps", "--no-film", "--force", "--json", "--forward", "--height"],
     "retarget": ["--out", "--travel", "--name", "--fps", "--force", "--json", "--height"],
+    "picture": ["--out", "--view", "--size", "--ground", "--force", "--forward", "--height"],
+    "follow": ["--first", "--from", "--to", "--masks", "--fps", "--camera", "--out", "--resume", "--force", "--height"],
 }  # fmt: skip
 LIKELY = {
     "animate": ["a person walking", "in.glb"], "creature": ["a dog"], "rig": ["in.obj"], "evaluate": ["in.glb"],
     "inspect": ["in.glb", "in.obj", "in.bvh"], "convert": ["in.glb"], "splat": ["in.obj"], "track": ["in.glb", "run"],
-    "retarget": ["in.glb"],
+    "retarget": ["in.glb"], "picture": ["in.glb", "in.obj"], "follow": ["in.glb"],
 }  # fmt: skip
 FLAGS = {"--force", "--list", "--json", "--loop", "--in-place", "--no-expand", "--track", "--reweight", "--loop-suffix",
-         "--no-film"}  # fmt: skip
+         "--no-travel", "--no-film", "--ground"}  # fmt: skip
 
 
 def odd_command(chance: np.random.Generator) -> list[str]:

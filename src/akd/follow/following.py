@@ -154,8 +154,8 @@ class Following:
         """Go on from what ``arrays`` gave."""
         if arrays["y"].shape != self.y.shape or arrays["known"].shape != self._paint.known.shape:
             raise AkdError("The saved state belongs to another character or clip: begin the run anew with --force.")
-        self.y, self.iteration = arrays["y"].copy(), int(arrays["iteration"])
-        self._painted = int(arrays["painted"])
+        self.y, self.iteration = arrays["y"].copy(), arrays["iteration"].item()
+        self._painted = arrays["painted"].item()
         colors = {blur: arrays[f"paint{index}"].copy() for index, blur in enumerate(self._paint.colors)}
         self._paint = Paint(colors, arrays["known"].astype(bool))
 

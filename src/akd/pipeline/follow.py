@@ -15,7 +15,7 @@ from PIL import Image
 from safetensors.torch import save
 from torch import Tensor
 
-from akd.assets import check_height, fingerprint, save_animation
+from akd.assets import check_fps, check_height, fingerprint, save_animation
 from akd.errors import AkdError
 from akd.files.gltf.write_rig import write_rig
 from akd.files.motion_npz import write_motion
@@ -77,6 +77,8 @@ class FollowJob:
 
     def __post_init__(self) -> None:
         check_height(self.height)
+        if self.fps is not None:
+            check_fps(self.fps)
         if self.camera not in ("auto", "static", "following"):
             raise AkdError(f"A camera is auto, static or following, not {self.camera!r}.")
 

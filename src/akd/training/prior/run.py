@@ -65,9 +65,9 @@ def begin_run(
 ) -> DataCard:
     """Fix words and start of a new run; an old one keeps its own.
 
-    It starts from the shipped prior, with the parts in ``start`` in their places and the words of its card. With ``current_plans``
-    it has the plans and words of this version instead of the shipped prior's, with ``motions`` the actions and nouns of that folder
-    too; ``fresh`` starts from random weights.
+    It starts from the shipped prior, with the parts in ``start`` in their places and the words of its card. With
+    ``current_plans`` it has the plans and words of this version instead of the shipped prior's, with ``motions`` the actions and
+    nouns of that folder too; ``fresh`` starts from random weights.
     """
     if start is not None and not (run.folder / CARD_NAME).exists():
         DataCard.load(start / CARD_NAME).save(run.folder / CARD_NAME)
