@@ -10,9 +10,9 @@ that their sum over a text's words approximates that embedding. About three minu
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import tyro
@@ -110,7 +110,7 @@ def _embedded(texts: list[str], settings: TableSettings) -> np.ndarray:
             done = dict(zip(stored["texts"].tolist(), stored["vectors"], strict=True))
     left = sorted({text for text in texts if text not in done}, key=len)
     if left:
-        embed = _model(settings)
+        embed = minilm(settings.model, settings.tokenizer)
         for first in range(0, len(left), 1024):
             part = left[first : first + 1024]
             done |= dict(zip(part, embed(part), strict=True))
@@ -119,16 +119,17 @@ def _embedded(texts: list[str], settings: TableSettings) -> np.ndarray:
     return np.stack([done[text] for text in texts]).astype(np.float32)
 
 
-def _model(settings: TableSettings) -> Any:
+def minilm(model: Path, tokenizer_file: Path) -> Callable[[list[str]], np.ndarray]:
+    """A function from texts to their embeddings, of length one."""
     import onnxruntime
     from tokenizers import Tokenizer
 
-    tokenizer = Tokenizer.from_file(str(settings.tokenizer))
+    tokenizer = Tokenizer.from_file(str(tokenizer_file))
     tokenizer.enable_padding()
     tokenizer.enable_truncation(48)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(str(settings.model), options)
+    session = onnxruntime.InferenceSession(str(model), options)
     inputs = {entry.name for entry in session.get_inputs()}
 
     def embed(texts: list[str], batch: int = 64) -> np.ndarray:

@@ -11,6 +11,7 @@ bootstrap samples of the sentences.
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -20,6 +21,7 @@ from akd.creatures.action_list import ACTION_LIST
 from akd.creatures.captions import action_from_prompt
 from akd.creatures.wish import SURE, Wish, read_wish
 from experiments.paraphrases import half
+from experiments.word_table import minilm
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,9 @@ class Settings:
     """Also print what went wrong."""
     samples: int = 2000
     """Bootstrap samples."""
+    model: Path | None = None
+    """MiniLM's ONNX file, to measure it by itself too (see ``word_table``), with its"""
+    tokenizer: Path | None = None
 
 
 def confidence(wish: Wish) -> float:
@@ -71,6 +76,8 @@ def main(settings: Settings) -> None:
         for key, value in measures(right, third, sure, unsure).items():
             print(f"  {key:18s} {value:.2f}  ({ranges[key][0]:.2f}–{ranges[key][1]:.2f})")
         print(f"  word lists alone   {_lists_alone(known)}")
+        if settings.model and settings.tokenizer:
+            print(f"  MiniLM by itself   {_minilm(known, unknown, settings.model, settings.tokenizer)}")
         if settings.show:
             _show(known, wishes, unknown, others)
 
@@ -84,6 +91,20 @@ def _intervals(
         a, b = rng.integers(len(right), size=len(right)), rng.integers(len(unsure), size=len(unsure))
         drawn.append(measures(right[a], third[a], sure[a], unsure[b]))
     return {key: tuple(np.nanquantile([entry[key] for entry in drawn], (0.025, 0.975))) for key in drawn[0]}
+
+
+def _minilm(known: Sequence[tuple[str, str]], unknown: list[str], model: Path, tokenizer: Path) -> str:
+    """The same figures for the cosine between MiniLM's embeddings of a sentence and of "a person" with an action's phrase."""
+    embed = minilm(model, tokenizer)
+    phrases = {name: embed([f"a person {phrase}" for phrase in words.phrases]) for name, words in ACTION_LIST.items()}
+    near, far = (
+        np.stack([(embed(texts) @ rows.T).max(1) for rows in phrases.values()], 1)
+        for texts in ([text for text, _ in known], unknown)
+    )
+    order, names = np.argsort(-near, 1), list(phrases)
+    truth = np.array([names.index(action) for _, action in known])[:, None]
+    found = measures((order[:, :1] == truth)[:, 0], (order[:, :3] == truth).any(1), near.max(1), far.max(1))
+    return ", ".join(f"{key} {found[key]:.2f}" for key in ("top-1", "top-3", "AUROC", "answered", "right"))
 
 
 def _lists_alone(known: Sequence[tuple[str, str]]) -> str:
