@@ -103,7 +103,7 @@ CHECKS: dict[str, Callable[[BodyMotion, Side | None], Values | None]] = {
 """The check of every action."""
 WAVE_LIMITS = {"sway": Limit(0.05), "wave": Limit(0.15), "steadiness": Limit(0.6)}
 LIMITS: dict[str, dict[str, Limit]] = {
-    "walk": {"alternation": Limit(0.45), "aloft": Limit(most=0.25), "pace": Limit(0.08, 1.0), "upright": Limit(0.3)},
+    "walk": {"alternation": Limit(0.45), "aloft": Limit(most=0.25), "pace": Limit(0.1, 1.1), "upright": Limit(0.3)},
     "run": {"alternation": Limit(0.5), "duty": Limit(most=0.5), "pace": Limit(0.5), "upright": Limit(0.3)},
     "jump": {"clearance": Limit(0.09), "flight": Limit(0.5), "rise": Limit(0.12)},
     "kick": {"reach": Limit(0.42), "speed": Limit(1.2), "support": Limit(most=0.9), "returns": Limit(most=0.3)},
