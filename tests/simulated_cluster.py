@@ -14,7 +14,10 @@ def main() -> None:
 
     dashboard = sys.argv[2:] == ["dashboard"]
     node = {"num_cpus": 1, "object_store_memory": 80_000_000}
-    cluster = Cluster(initialize_head=True, head_node_args=node | {"include_dashboard": dashboard, "dashboard_port": 0})
+    head = node | {"include_dashboard": dashboard, "dashboard_port": 0}
+    if dashboard:
+        head["dashboard_agent_listen_port"] = 0  # jobs are submitted through the agent, which has no port otherwise
+    cluster = Cluster(initialize_head=True, head_node_args=head)
     nodes = [cluster.head_node, *(cluster.add_node(**node) for _ in range(int(sys.argv[1]) - 1))]
     cluster.wait_for_nodes()
     print(f"http://{cluster.head_node.webui_url}" if dashboard else cluster.address, flush=True)
