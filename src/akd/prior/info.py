@@ -251,14 +251,12 @@ def _built(name: str) -> tuple[VideoPrior, int]:
 def quiet_casts() -> Iterator[None]:
     """diffusers warns of every cast of a model that names modules to be kept in float32, even if it names none."""
     logger = logging.getLogger("diffusers")
-    before, logger.disabled = logger.disabled, True
-    levels = logger.level
+    before = logger.level
     logger.setLevel(logging.ERROR)
     try:
         yield
     finally:
-        logger.disabled = before
-        logger.setLevel(levels)
+        logger.setLevel(before)
 
 
 def known_model(name: str) -> KnownModel:
