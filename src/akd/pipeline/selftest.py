@@ -17,7 +17,7 @@ from akd.distill.loop import initial_trajectory
 from akd.distill.recipe import Recipe
 from akd.distill.soft_film import film_softly
 from akd.distill.task import Task
-from akd.prior.info import build_on_meta, known_model
+from akd.prior.info import build_on_meta, known_model, quiet_casts
 from akd.prior.load import load_prior
 from akd.prior.memory import GIGABYTE
 from akd.prior.placement import Residence, place
@@ -102,7 +102,8 @@ def random_prior(name: str, device: torch.device, dtype: torch.dtype, offload: R
     """A model of that configuration with random weights, made in main memory and brought to the device."""
     prior, _ = build_on_meta(known_model(name))
     for part in (*prior.family.networks, prior.family.vae):
-        part.to(dtype).to_empty(device="cpu")
+        with quiet_casts():
+            part.to(dtype).to_empty(device="cpu")
         for weight in (*part.parameters(), *part.buffers()):
             if weight.is_floating_point():
                 torch.nn.init.normal_(weight, std=0.02)

@@ -13,13 +13,12 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.utils.flop_counter import FlopCounterMode
 
 from akd.errors import AkdError
 from akd.prior.families import FAMILIES, family_class
 from akd.prior.family import FilmGrid
 from akd.prior.folder import EMBEDDED, EMBEDDED_FOLDER, INDEX, read_index, read_object
-from akd.prior.memory import GIGABYTE, FusedAttention, MemoryTracker, weight_gigabytes
+from akd.prior.memory import GIGABYTE, FusedAttention, MemoryTracker, WorkCounter, weight_gigabytes
 from akd.prior.placement import Residence
 from akd.prior.prior import LatentShape, VideoPrior
 
@@ -252,14 +251,12 @@ def _built(name: str) -> tuple[VideoPrior, int]:
 def quiet_casts() -> Iterator[None]:
     """diffusers warns of every cast of a model that names modules to be kept in float32, even if it names none."""
     logger = logging.getLogger("diffusers")
-    before, logger.disabled = logger.disabled, True
-    levels = logger.level
+    before = logger.level
     logger.setLevel(logging.ERROR)
     try:
         yield
     finally:
-        logger.disabled = before
-        logger.setLevel(levels)
+        logger.setLevel(before)
 
 
 def known_model(name: str) -> KnownModel:
@@ -332,19 +329,17 @@ def _tokens(network: Any, latents: LatentShape) -> int:
 
 
 def _encode_cost(prior: VideoPrior, frames: int, height: int, width: int) -> float:
-    """Work of an encoding, its recomputation and its way back to the pixels [TFLOP].
-
-    Each takes as much as the encoding itself: weights have no gradient, so only that of the inputs is computed.
-    """
-    video = torch.empty(1, 3, frames, height, width, device="meta", dtype=prior.family.vae.dtype)
-    with torch.no_grad(), FlopCounterMode(display=False) as counter:
-        prior.family.encode(video)
-    return 3 * counter.get_total_flops() / 1e12
+    """Work of an encoding and its way back to the pixels, with what is computed again [TFLOP]; weights have no gradient."""
+    video = torch.empty(1, 3, frames, height, width, device="meta", dtype=prior.family.vae.dtype, requires_grad=True)
+    with WorkCounter() as counter:
+        latents = prior.family.encode(video)
+        torch.autograd.backward(latents, torch.empty_like(latents))
+    return counter.flop / 1e12
 
 
 def _predict_cost(prior: VideoPrior, known: KnownModel, latents: LatentShape) -> float:
     dtype = prior.family.network.dtype
     text = {name: torch.zeros(shape, device="meta", dtype=dtype) for name, shape in known.text.items()}
-    with FlopCounterMode(display=False) as counter, torch.no_grad():
+    with WorkCounter() as counter, torch.no_grad():
         prior.family.predict(torch.empty(1, *latents, device="meta", dtype=dtype), torch.ones(1, device="meta"), text)
-    return 2 * counter.get_total_flops() / 1e12
+    return 2 * counter.flop / 1e12

@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
+from torch.utils.flop_counter import flop_registry
 
 GIGABYTE = 1e9
 
@@ -22,7 +23,8 @@ class FusedAttention(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is torch.nn.functional.scaled_dot_product_attention:
-            query, value = args[0], args[2]
+            named = dict(zip(("query", "key", "value"), args, strict=False)) | (kwargs or {})
+            query, value = named["query"], named["value"]
             return query.new_empty(*query.shape[:-1], value.shape[-1])
         return func(*args, **(kwargs or {}))
 
@@ -63,6 +65,23 @@ class MemoryTracker(TorchDispatchMode):
     def _forget(self, key: int, size: int) -> None:
         self._known.discard(key)
         self.now -= size
+
+
+class WorkCounter(TorchDispatchMode):
+    """Counts the work of matrix products and convolutions, on the way back and in what is computed again, too.
+
+    torch's own counter also follows modules, which fails where gradient checkpointing calls them out of turn.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.flop = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        count = flop_registry.get(func.overloadpacket)
+        self.flop += 0 if count is None else count(*args, **(kwargs or {}), out_val=result)
+        return result
 
 
 def weight_gigabytes(network: torch.nn.Module) -> float:
