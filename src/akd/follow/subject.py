@@ -172,8 +172,9 @@ def _before_clutter(frames: Float[np.ndarray, "frame height width 3"]) -> Subjec
         label = guess.copy()
         label[rim] = cv2.GC_BGD
         try:
-            cv2.grabCut(np.ascontiguousarray(np.uint8(255 * frame[..., ::-1])), label, None, np.zeros((1, 65)), np.zeros((1, 65)),
-                        5 if not masks else 2, cv2.GC_INIT_WITH_MASK)  # fmt: skip
+            picture, rounds = np.ascontiguousarray(np.uint8(255 * frame[..., ::-1])), 2 if masks else 5
+            whole = (0, 0, width, height)  # not used: the labels say where to begin
+            cv2.grabCut(picture, label, whole, np.zeros((1, 65)), np.zeros((1, 65)), rounds, cv2.GC_INIT_WITH_MASK)
         except cv2.error:
             return None
         found = clean((label == cv2.GC_FGD) | (label == cv2.GC_PR_FGD))
@@ -213,7 +214,7 @@ def _read_masks(folder: Path, clip: Clip) -> Bool[np.ndarray, "frame height widt
     out = []
     for file in files:
         image = open_picture(file)
-        bands = image.getbands()
-        image = image.getchannel("A") if "A" in bands and image.getchannel("A").getextrema()[0] < 255 else image.convert("L")
+        clear = image.getchannel("A") if "A" in image.getbands() else None
+        image = clear if clear is not None and np.asarray(clear).min() < 255 else image.convert("L")
         out.append(np.asarray(image.resize((width, height), Image.Resampling.BOX)) > 127)
     return np.stack(out)
