@@ -14,6 +14,7 @@ from akd.files.video import write_video
 from akd.follow.first_frame import FirstFrame, frame_camera, parse_view
 from akd.pipeline.follow import FollowJob, begin_follow, follow, resume_follow
 from akd.pipeline.job import Progress
+from akd.pipeline.kinds import KINDS
 from akd.render.preview import still
 from sample_rigs import box_rig, stride
 
@@ -37,6 +38,20 @@ def files(tmp_path_factory):
     write_video(folder / "clip.mp4", pictures, 20)
     FirstFrame(camera, motion.pose[0].to(torch.float32), rig.skeleton.names).save(folder / "first.json")
     return folder
+
+
+@pytest.mark.long
+def test_a_row_of_a_batch_follows_a_clip(files, tmp_path):
+    """Checked before it starts, done once, and found done the second time."""
+    request = KINDS["follow"].request({"character": str(files / "box.glb"), "clip": str(files / "clip.mp4"),
+                                       "first": str(files / "first.json")})  # fmt: skip
+    assert [path.name for path in KINDS["follow"].files(request)] == ["box.glb", "clip.mp4", "first.json"]
+    KINDS["follow"].run(request, tmp_path / "run", None, Progress())
+    first = (tmp_path / "run" / "motion.npz").read_bytes()
+    KINDS["follow"].run(request, tmp_path / "run", None, Progress())
+    assert (tmp_path / "run" / "motion.npz").read_bytes() == first
+    with pytest.raises(AkdError, match="camera is auto, static or following"):
+        KINDS["follow"].request({"character": "a.glb", "clip": "b.mp4", "camera": "flying"})
 
 
 class Impatient(Progress):

@@ -14,6 +14,7 @@ from akd.assets import fingerprint
 from akd.distill.recipe import RECIPES, Recipe
 from akd.errors import AkdError
 from akd.files.labels_json import label_path
+from akd.pipeline.follow import FollowJob, begin_follow, resume_follow
 from akd.pipeline.job import Job, Progress, check_types
 from akd.pipeline.motion_runs import PoseSample, Retarget, Rigging, Tracking
 from akd.pipeline.runs import run
@@ -77,8 +78,8 @@ def animate_job(prompt: str = "", character: str | None = None, recipe: str = "d
     if recipe not in RECIPES:
         raise AkdError(f"There is no recipe {recipe!r}; choose {' or '.join(RECIPES)}.")
     changes = {name: _frozen(options.pop(name)) for name in list(options) if name in RECIPE_COLUMNS}
-    if options.get("loop"):
-        changes["curves"] = "fourier"  # the only curves whose ends always meet
+    if options.get("loop") and changes.get("curves", RECIPES[recipe].curves) == "frames":
+        changes["curves"] = "fourier"  # ends of free frames do not meet
     try:
         chosen = _recipe(recipe, tuple(sorted(changes.items())))
         if character is None:
@@ -124,16 +125,42 @@ def _plain(request: type, *paths: str, cost: float) -> Kind:
     )  # fmt: skip
 
 
+def follow_job(character: str, clip: str, **options: Any) -> FollowJob:
+    """A ``FollowJob`` from the options of `akd follow`."""
+    try:
+        check_types(FollowJob, options)
+        given = {name: _resolved(value) if name in ("first", "masks") and value else value for name, value in options.items()}
+        return FollowJob(_resolved(character), _resolved(clip), **given)
+    except (TypeError, ValueError) as error:
+        raise AkdError(f"The values cannot be used ({error}).") from error
+
+
+def _run_follow(job: FollowJob, folder: Path, prior: VideoPrior | None, progress: Progress) -> None:
+    if (folder / "config.json").is_file():
+        resume_follow(folder, progress)
+    else:
+        begin_follow(folder, job, progress, force=True)
+
+
+def _follow_inputs(job: FollowJob) -> list[Path]:
+    return [Path(job.character), Path(job.clip)] + ([Path(job.first)] if job.first else [])
+
+
 RECIPE_COLUMNS = {entry.name: get_type_hints(Recipe)[entry.name] for entry in fields(Recipe)}
 JOB_COLUMNS = {name: hint for name, hint in get_type_hints(Job).items() if name not in NOT_ASKED}
 KINDS: dict[str, Kind] = {
     "animate": Kind(
         JOB_COLUMNS | {"recipe": str} | RECIPE_COLUMNS, frozenset({"prompt"}), animate_job,
         lambda job: [] if job.character is None else [Path(job.character)], frozenset({"character", "fingerprint"}),
-        _run_animation, _iterations, lambda job: load_prior(job.prior),
+        _run_animation, _iterations, lambda job: load_prior(job.prior, **vars(job.hardware)),
     ),
     "rig": _plain(Rigging, "character", "skeleton", cost=10.0),
     "track": _plain(Tracking, "clip", cost=60.0),
+    "follow": Kind(
+        {name: hint for name, hint in get_type_hints(FollowJob).items() if name not in NOT_ASKED},
+        frozenset({"character", "clip"}), follow_job, _follow_inputs, frozenset({"character", "clip", "first", "fingerprint"}),
+        _run_follow, lambda job: 120.0,
+    ),
     "retarget": _plain(Retarget, "clip", "character", cost=5.0),
     "pose sample": _plain(PoseSample, "character", cost=10.0),
 }  # fmt: skip
