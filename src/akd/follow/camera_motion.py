@@ -51,7 +51,7 @@ def background_shifts(clip: Clip, subject: Subject) -> np.ndarray | None:
         if places is None or len(places) < 6:
             shifts.append(np.zeros(2))
             continue
-        after, found, _ = cv2.calcOpticalFlowPyrLK(grey[index], grey[index + 1], places, None)
+        after, found, _ = cv2.calcOpticalFlowPyrLK(grey[index], grey[index + 1], places, None)  # type: ignore[call-overload]
         moved = (after - places)[found.ravel() == 1].reshape(-1, 2)
         shifts.append(np.median(moved, axis=0) if len(moved) else np.zeros(2))
     return np.stack(shifts)

@@ -92,7 +92,9 @@ def _flow(frames: UInt8[np.ndarray, "frame height width 3"], masks: Bool[np.ndar
     import cv2
 
     grey = [cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY) for frame in frames]
-    search = cv2.DISOpticalFlow_create(cv2.DISOPTICAL_FLOW_PRESET_FAST)
+    search: Any = cv2.DISOpticalFlow_create(  # type: ignore[attr-defined, unused-ignore]
+        cv2.DISOPTICAL_FLOW_PRESET_FAST
+    )
     search.setFinestScale(1)
     height, width = masks.shape[1:]
     y, x = np.mgrid[:height, :width].astype(np.float32)

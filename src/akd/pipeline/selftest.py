@@ -58,7 +58,7 @@ class Measured:
 
 def agreement(device: str, dtype: Any = "auto") -> Agreement:
     """The embedded prior on a device against the same on the processor, on one step of a walking dog."""
-    ours, theirs = (_step(load_prior(device=each, dtype=kind)) for each, kind in ((device, dtype), ("cpu", "fp32")))
+    ours, theirs = _step(load_prior(device=device, dtype=dtype)), _step(load_prior(device="cpu", dtype="fp32"))
     return Agreement(*(_cosine(a, b) for a, b in zip(ours, theirs, strict=True)))
 
 

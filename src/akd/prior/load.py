@@ -130,7 +130,8 @@ def int8_weights() -> Any:
         raise AkdError("8-bit weights need the package torchao, which is missing: run `pip install torchao`.") from error
     from diffusers import PipelineQuantizationConfig, TorchAoConfig
 
-    return PipelineQuantizationConfig(quant_mapping={"transformer": TorchAoConfig(Int8WeightOnlyConfig())})
+    eight_bits: Any = TorchAoConfig(Int8WeightOnlyConfig())
+    return PipelineQuantizationConfig(quant_mapping={"transformer": eight_bits})
 
 
 def _called(source: str, function: Any, *args: Any, **options: Any) -> Any:

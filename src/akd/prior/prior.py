@@ -189,8 +189,9 @@ class VideoPrior:
         condition: Condition | None = None,
     ) -> Tensor:  # fmt: skip
         """New videos, colours in 0 to 1: count × frames × height × width × 3."""
-        options = {"count": count, "steps": steps, "guidance": guidance, "seed": seed, "condition": condition}
-        return self.decode(self.sample_latents(text, **options))
+        return self.decode(
+            self.sample_latents(text, count=count, steps=steps, guidance=guidance, seed=seed, condition=condition)
+        )
 
     @property
     def film_latents(self) -> LatentShape:
