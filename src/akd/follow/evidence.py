@@ -4,6 +4,7 @@ Positions in pictures are in pixels with pixel centres at half integers, x befor
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, UInt8

@@ -129,7 +129,9 @@ def follow_job(character: str, clip: str, **options: Any) -> FollowJob:
     """A ``FollowJob`` from the options of `akd follow`."""
     try:
         check_types(FollowJob, options)
-        given: dict[str, Any] = {name: _resolved(value) if name in ("first", "masks") and value else value for name, value in options.items()}
+        given: dict[str, Any] = {
+            name: _resolved(value) if name in ("first", "masks") and value else value for name, value in options.items()
+        }
         return FollowJob(_resolved(character), _resolved(clip), **given)
     except (TypeError, ValueError) as error:
         raise AkdError(f"The values cannot be used ({error}).") from error
