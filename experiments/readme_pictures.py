@@ -1,14 +1,15 @@
 """The moving pictures of the README: finished runs as small looping GIFs.
 
 ``python -m experiments.readme_pictures NAME=RUN [NAME=RUN …] --out docs/pictures`` renders every run's motion on its character; a
-run that followed a video shows the clip beside it if ``clip.mp4`` lies in its folder.
+run of ``akd follow`` shows its preview, the clip beside the character.
 """
 
+import json
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
-import torch
 import tyro
 from PIL import Image
 
@@ -35,18 +36,23 @@ class Settings:
 
 
 def frames_of(run: Path, settings: Settings) -> list[np.ndarray]:
-    """The run's motion, and the clip that it follows beside it."""
+    """The run's motion on its character; of a run that follows a video, its preview with the clip beside it."""
+    if "follow" in json.loads((run / "config.json").read_text(encoding="utf-8")):
+        height, width = _size(run / "preview.mp4")
+        size = settings.size, 2 * round(settings.size * width / height / 2)
+        video = read_video(run / "preview.mp4", size=size, fps=settings.fps, end=settings.seconds)[0]
+        return [to_bytes(frame) for frame in video]
     loaded = load_motion(run)
     motion = resample(loaded.motion, settings.fps)
     count = min(motion.frame_count, round(settings.seconds * settings.fps))
     look = PreviewSettings(width=settings.size, height=settings.size)
-    drawn = [to_bytes(frame) for frame in preview_frames(loaded.rig, motion, look)][:count]
-    clip = run / "clip.mp4"
-    if not clip.is_file():
-        return drawn
-    seen = read_video(clip, size=(settings.size, settings.size), fps=settings.fps)[0]
-    beside = [to_bytes(frame) for frame in torch.as_tensor(seen)[: len(drawn)]]
-    return [np.concatenate(pair, 1) for pair in zip(beside, drawn, strict=False)]
+    return [to_bytes(frame) for frame in islice(preview_frames(loaded.rig, motion, look), count)]
+
+
+def _size(path: Path) -> tuple[int, int]:
+    """Height and width of a film [px]."""
+    frame = read_video(path, end=0.05)[0][0]
+    return frame.shape[0], frame.shape[1]
 
 
 def main(settings: Settings) -> None:

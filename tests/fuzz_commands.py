@@ -229,7 +229,7 @@ KINDS: dict[str, Callable[[int, int, Path], list[str]]] = {"runs": run_folders, 
 def prepare(patch: pytest.MonkeyPatch, folder: Path) -> Path:
     """Make everything quick, and a finished run with the other inputs beside it."""
     quickly(patch)
-    patch.setattr(runs, "load_prior", lambda name="embedded": closed_prior())
+    patch.setattr(runs, "load_prior", lambda name="embedded", **options: closed_prior())
     patch.setattr(animate, "finish", lambda task, trajectory: task.clip(trajectory))
     patch.setattr("akd.rigging.rig_file.rig_file", lambda *_, **__: person())
     patch.setattr("akd.physics.track.track", _no_physics)

@@ -282,7 +282,7 @@ def akd(monkeypatch, capsys):
 
 
 def test_stopped_by_hand_it_says_how_to_go_on(akd, tmp_path: Path, unbroken: Path, monkeypatch) -> None:
-    monkeypatch.setattr(runs, "load_prior", lambda name: closed_prior())
+    monkeypatch.setattr(runs, "load_prior", lambda name, **options: closed_prior())
     step = Distillation.step
 
     def interrupted(run):

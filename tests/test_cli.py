@@ -94,7 +94,8 @@ def test_a_sentence_becomes_a_file(run, tmp_path: Path):
     [
         (("inspect", "nowhere.glb"), "no file"),
         (("creature",), "Say who"),
-        (("creature", "a dog", "--gait", "fly"), "no motion"),
+        (("creature", "a dog", "--gait", "juggle"), "no motion"),
+        (("creature", "a dog", "--gait", "fly"), "cannot fly"),
         (("creature", "a dog", "--gait", "punch"), "cannot punch"),
     ],
 )

@@ -7,7 +7,6 @@ import tyro
 
 from akd.cli.console import PLAIN, Facing, File, Height, console
 from akd.errors import AkdError
-from akd.files.video import PICTURE_ENDINGS, write_picture
 from akd.files.writing import check_output
 
 
@@ -40,6 +39,7 @@ def picture(
         ground: Stand on a ground with a shadow instead of before a plain background.
         force: Overwrite files that exist.
     """
+    from akd.files.video import PICTURE_ENDINGS, write_picture
     from akd.follow.first_frame import draw_first_frame, make_first_frame, parse_size, parse_view
     from akd.rigging.rig_file import load_or_rig
 

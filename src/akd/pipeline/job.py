@@ -153,7 +153,7 @@ def read_character(job: Job) -> Rig:
 def sentences(job: Job, prior: VideoPrior) -> tuple[str, tuple[str, ...]]:
     """The prompt as the prior reads it, and the negative prompts."""
     if not prior.trained_on_captions:  # big models have read everything: the user's own words are best
-        return job.prompt, (prior.family.negative_prompt,)
+        return job.prompt, (prior.negative_prompt,)
     return expand(job.prompt, prior.known_actions) if job.expand else job.prompt, negative_prompts(job.prompt)
 
 
