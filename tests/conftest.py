@@ -1,5 +1,6 @@
 """Shape annotations run in the tests; real assets are used where they lie beside the project."""
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,9 @@ UNCHECKED = {"akd.files.gltf.json_entry", "akd.physics.kernel", "akd.render.rayc
 MODULES = {".".join(path.relative_to(SOURCE).with_suffix("").parts) for path in SOURCE.rglob("*.py")}
 install_import_hook(sorted(MODULES - UNCHECKED), "typechecker.check")
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell without job control starts background commands deaf to Ctrl-C, and children would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 ASSETS = Path(__file__).resolve().parents[2] / "shared" / "assets"
 
 
