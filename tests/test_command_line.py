@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 import trimesh
 
-from akd.cli import main
 from akd.files.gltf.write_rig import encode_rig, write_rig
+from in_process import command_line
 from stick_rigs import person
 from test_kills import person_motion
 
@@ -33,17 +33,7 @@ def akd(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
     Path("folder").mkdir()
     Path("file").write_text("x")
 
-    def command(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["akd", *map(str, arguments)])
-        try:
-            main()
-            code = 0
-        except SystemExit as ended:
-            code = int(ended.code or 0)
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return command
+    return command_line(monkeypatch, capsys)
 
 
 LONG = "a dog walking " * 30

@@ -11,16 +11,18 @@ from akd.contact.traces import yaw
 from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
 from akd.errors import AkdError
-from akd.motion import Motion
+from akd.motion import Motion, mirror
 from akd.prior.embedded.tokenizer import UnigramTokenizer
 from akd.prior.load import EMBEDDED_FOLDER, load_prior
 from akd.rig import Rig
 from akd.rotations import quaternion_to_matrix
 from akd.training.data_card import SHIPPED_CARD, DataCard, with_real_motion
 from akd.training.loop import TrainingConfig
+from akd.training.prior.cache import read_cache
 from akd.training.prior.clips import caption_tokenizer
+from akd.training.prior.files import label_files
 from akd.training.prior.real_films import RealLabel, real_caption
-from akd.training.prior.real_motion import Body, Performed, leading_side, mirrored, real_clips, window
+from akd.training.prior.real_motion import Body, Performed, leading_side, real_clips, window
 from akd.training.prior.run import PriorRun, begin_run, export_run, tokenizer_config, train_video_run
 from akd.training.prior.video_model import TextToVideoModel
 
@@ -68,7 +70,7 @@ def test_the_side_that_leads_changes_in_the_mirror(human: Rig) -> None:
     kick = gait_motion(human, "kick", seed=0, fps=12.0)
     side = leading_side(human, kick, "leg")
     assert side in ("left", "right")
-    assert leading_side(human, mirrored(human, kick), "leg") == {"left": "right", "right": "left"}[side]
+    assert leading_side(human, mirror(human.skeleton, kick), "leg") == {"left": "right", "right": "left"}[side]
     assert leading_side(human, gait_motion(human, "idle", fps=12.0), "wing") == ""
 
 
@@ -133,6 +135,12 @@ def test_a_run_trains_exports_and_loads_here_and_in_diffusers(films: PriorRun, m
     pipe = DiffusionPipeline.from_pretrained(folder)
     assert type(pipe).__name__ == "CogVideoXImageToVideoPipeline"
     assert pipe.transformer.config.in_channels == 48
+
+
+def test_films_that_are_being_written_are_not_read(films: PriorRun) -> None:
+    (films["real"] / "b-01.0a1b2c3d.part.json").write_text("[")
+    assert [path.name for path in label_files(films["real"])] == ["a-00.json"]
+    assert len(read_cache(*films.films)) == 3
 
 
 def test_a_run_without_films_says_so(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from safetensors import safe_open
 from safetensors.torch import save, save_file
 
 from akd.assets import load_motion, load_rig
-from akd.cli import main
 from akd.distill.loop import Distillation
 from akd.distill.recipe import RENAMED, RENAMED_ESTIMATORS, Recipe
 from akd.errors import AkdError
@@ -27,6 +26,7 @@ from akd.pipeline import animate, checkpoint, runs
 from akd.pipeline.checkpoint import load_checkpoint
 from akd.pipeline.job import Job, make_task, read_character
 from akd.pipeline.run_folder import FILES, RunFolder, versions
+from in_process import command_line
 from quick_runs import JOB, Heard, Killed, at_call, begin, content, kill, quickly, resume
 from stick_rigs import person
 from test_animate import closed_prior
@@ -61,17 +61,7 @@ def halfway(unbroken: Path, tmp_path: Path) -> Path:
 def akd(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     """The command line inside this process: exit code, output, errors."""
 
-    def command(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["akd", *map(str, arguments)])
-        try:
-            main()
-            code = 0
-        except SystemExit as ended:
-            code = int(ended.code or 0)
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return command
+    return command_line(monkeypatch, capsys)
 
 
 def everything(folder: Path) -> dict[str, bytes]:

@@ -6,7 +6,7 @@ half done and the next one continues.
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,7 @@ from akd.errors import AkdError
 from akd.render.film import FilmSettings
 from akd.training.data_card import TRAINING_PLANS
 from akd.training.prior.clips import CLIP_FILM, ClipLabel, individual_clips, individuals
-from akd.training.prior.files import write_whole
+from akd.training.prior.files import label_files, write_films
 from akd.training.prior.real_films import RealLabel
 
 Label = ClipLabel | RealLabel
@@ -44,8 +44,7 @@ def _film_individual(loaded: Loaded, folder: Path, plan: str, seed: int, setting
     labels_file = folder / f"{plan}-{seed:05d}.json"
     if not labels_file.exists():
         videos, labels = individual_clips(plan, seed, settings)
-        write_whole(labels_file.with_suffix(".npy"), lambda path: np.save(path.open("wb"), videos.numpy()))
-        write_whole(labels_file, lambda path: path.write_text(json.dumps([asdict(label) for label in labels])))
+        write_films(labels_file, videos, labels)
 
 
 def clip_film(folder: Path) -> FilmSettings:
@@ -85,7 +84,7 @@ class ClipCache:
 def read_cache(*folders: Path) -> ClipCache:
     """The films written so far, in the order of seeds, then plans."""
     files = sorted(
-        (path for folder in folders for path in folder.glob("*-*.json")),
+        (path for folder in folders for path in label_files(folder)),
         key=lambda path: (path.stem.rpartition("-")[2], path.stem),
     )
     if not files:

@@ -1,11 +1,25 @@
-"""Files of a training run: written whole or not at all."""
+"""Films on disk: pixels as ``.npy`` first, then labels as ``.json``, so that labels are never without their films."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import UInt8
+from torch import Tensor
+
+from akd.files.writing import write_file, written_beside
 
 
-def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Write beside the final name and rename, so that a killed writer leaves nothing half done."""
-    part = path.with_name(path.name + ".part")
-    write(part)
-    part.replace(path)
+def write_films(labels_file: Path, videos: UInt8[Tensor, "film frame height width 3"], labels: Sequence[Any]) -> None:
+    """Write films and their labels (dataclasses), each file whole or not at all."""
+    with written_beside(labels_file.with_suffix(".npy")) as part, part.open("wb") as file:
+        np.save(file, videos.numpy())
+    write_file(labels_file, json.dumps([asdict(label) for label in labels]))
+
+
+def label_files(folder: Path) -> list[Path]:
+    """Labels of all films in a folder, sorted; not those that are being written, whose names end alike."""
+    return sorted(path for path in folder.glob("*-*.json") if ".part" not in path.suffixes)

@@ -11,8 +11,9 @@ from jaxtyping import Float, UInt8
 from torch import Tensor
 
 from akd.errors import AkdError
+from akd.files.writing import written_beside
 from akd.training.prior.cache import Label, read_labels
-from akd.training.prior.files import write_whole
+from akd.training.prior.files import label_files
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +38,7 @@ class LatentFiles:
         """Everything that is filmed so far."""
         self.folder.mkdir(parents=True, exist_ok=True)
         for folder in self.films:
-            for path in sorted(folder.glob("*-*.json")):
+            for path in label_files(folder):
                 key = f"{folder.name}-{path.stem}"
                 if key not in self._read:
                     self._read[key] = (*self._latents(path, self.folder / f"{key}.npz"), read_labels(path))
@@ -54,7 +55,8 @@ class LatentFiles:
             videos = torch.from_numpy(np.load(films.with_suffix(".npy")))
             encoded = [encode(self.encoder, video) for video in videos]
             latents, first = (torch.cat(part).numpy() for part in zip(*encoded, strict=True))
-            write_whole(target, lambda path: np.savez(path.open("wb"), latents=latents, first=first))
+            with written_beside(target) as part, part.open("wb") as file:
+                np.savez(file, latents=latents, first=first)
         with np.load(target) as stored:
             return torch.from_numpy(stored["latents"]), torch.from_numpy(stored["first"])
 

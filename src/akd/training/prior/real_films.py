@@ -4,10 +4,9 @@ A pair of clip and body is filmed ``FILMS_EACH`` times into one ``.npy`` with it
 leave a ``.left`` with the reason, so that they are counted and not tried again.
 """
 
-import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,14 +18,15 @@ from akd.batch.engine import Loaded, do_all
 from akd.creatures.action_phrases import ACTION_VERBS, FOOT_ACTIONS, HAND_ACTIONS
 from akd.creatures.captions import captions_with, describe_with, negative
 from akd.errors import AkdError
-from akd.motion import Motion
+from akd.files.writing import write_file
+from akd.motion import Motion, mirror
 from akd.render.camera import View
 from akd.render.film import FilmSettings, film
 from akd.rig import Rig
 from akd.skeleton import Pose
 from akd.training.data_card import GENERIC_NOUNS, DataCard
 from akd.training.prior.clips import EMPTY_SHARE, NO_GROUND_SHARE, ClipLabel, clip_caption, unknown_nouns
-from akd.training.prior.files import write_whole
+from akd.training.prior.files import label_files, write_films
 from akd.training.prior.real_motion import (
     MAX_SKATING,
     NO_SUPPORT,
@@ -37,7 +37,6 @@ from akd.training.prior.real_motion import (
     RealClip,
     dressed,
     leading_side,
-    mirrored,
     perform,
     real_clips,
     window,
@@ -113,10 +112,9 @@ def _film_pair(loaded: Loaded, clip: RealClip, number: int, cast: Cast, settings
             reason = f"feet slide in {performed.skating:.2f} of their contact"
             continue
         videos, labels = _films(clip, body, performed, cast.folder, settings, rng)
-        write_whole(target.with_suffix(".npy"), lambda path, v=videos: np.save(path.open("wb"), v.numpy()))  # type: ignore[misc]
-        write_whole(target, lambda path, ls=labels: path.write_text(json.dumps([asdict(x) for x in ls])))  # type: ignore[misc]
+        write_films(target, videos, labels)
         return
-    write_whole(target.with_suffix(".left"), lambda path: path.write_text(reason))
+    write_file(target.with_suffix(".left"), reason)
 
 
 @torch.no_grad()
@@ -129,7 +127,7 @@ def _films(
     for _ in range(FILMS_EACH):
         motion = window(performed, settings.frames, *rates, rng)
         if rng.random() < 0.5:
-            motion = mirrored(rig, motion)
+            motion = mirror(rig.skeleton, motion)
         label = _label(clip, body, rig, motion, settings, rng)
         if clip.action in NO_SUPPORT:
             motion = _lifted(motion, float(rng.uniform(0, 1)))
@@ -165,7 +163,7 @@ def _file_name(clip: RealClip) -> str:
 
 
 def _counts(folder: Path) -> dict[str, int]:
-    counts = {"filmed": len(list(folder.glob("*.npy")))}
+    counts = {"filmed": len(label_files(folder))}
     for path in folder.glob("*.left"):
         reason = re.sub(r"[\d.]+", "N", path.read_text())[:80]
         counts[reason] = counts.get(reason, 0) + 1

@@ -19,7 +19,7 @@ from akd.contact.measures import skating_ratio
 from akd.contact.traces import trace, yaw
 from akd.creatures.build import creature
 from akd.errors import AkdError
-from akd.motion import Motion, mirror, poses_at, repeat
+from akd.motion import Motion, poses_at, repeat
 from akd.reconstruct.skinned import skinned_splats
 from akd.retarget.retarget import retarget
 from akd.retarget.source import load_clip
@@ -255,8 +255,3 @@ def leading_side(rig: Rig, motion: Motion, kind: str, ratio: float = 1.6) -> str
     seen = (posed.position - posed.position[:, :1]) @ posed.rotation[:, 0]
     left, right = (float(seen[:, limb.tip].diff(dim=0).norm(dim=-1).sum()) for limb in (limbs["L"], limbs["R"]))
     return "left" if left > ratio * right else "right" if right > ratio * left else ""
-
-
-def mirrored(rig: Rig, motion: Motion) -> Motion:
-    """Left and right exchanged."""
-    return mirror(rig.skeleton, motion)

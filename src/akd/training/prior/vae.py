@@ -1,9 +1,7 @@
-"""Training the small autoencoder: the encoder first, then the decoder.
+"""Training of the small autoencoder's decoder, which only samples need.
 
-Distillation only encodes, and the transformer is trained on latents, so the encoder comes first and then stays fixed. It is
-initialised as the best linear code and can be trained further, against a stand-in decoder that works on latent cells and costs
-almost nothing. The real decoder, only needed to look at samples, is trained afterwards on the finished encoder's latents, and can
-be trained further at any time.
+Distillation only encodes, and the transformer is trained on latents, so the encoder (the best linear code of the films, see
+``network_init``) comes first and stays fixed. The decoder can be trained further at any time.
 """
 
 from dataclasses import dataclass, field
@@ -27,14 +25,14 @@ RESCAN_STEPS = 200
 
 @dataclass(frozen=True)
 class VaeTraining:
-    """What the autoencoder is trained on, and how."""
+    """What the decoder is trained on, and how."""
 
     films: tuple[Path, ...]
     """Folders of films."""
     held_out: Path
     """Folder of clips for validation only."""
     folder: Path
-    """Where state and log go: ``encoder/`` and ``decoder/`` below it."""
+    """Where state and log go: ``decoder/`` below it."""
     decoder: TrainingConfig = field(default_factory=lambda: TrainingConfig(steps=3000, learning_rate=2e-3))
     batch: int = 4
     crop: int = 32
