@@ -17,6 +17,7 @@ from akd.character.build import build_rig
 from akd.character.clips import read_clip
 from akd.character.export import Export, exported_scene, humanoid_bones, prepared, scene_from_stage
 from akd.errors import AkdError
+from akd.files.gltf.document import GltfSource
 from akd.files.labels_json import read_labels
 from akd.files.reading import file_bytes
 from akd.files.scene import Scene
@@ -244,6 +245,13 @@ def refuse_wishes(suffix: str, export: Export, count: int) -> None:
         raise AkdError("Blender writes .fbx with a key on every frame: leave --writer blender or --keys reduced out.")
     if suffix == ".bvh" and (export.names != "own" or export.root == "bone"):
         raise AkdError("A .bvh has the joints of our own skeleton: write a .glb, .fbx or .usdz for --names and --root bone.")
+
+
+def has_morph_targets(rig: Rig) -> bool:
+    """Has the character's own file shapes that only its own format, or Blender, can carry on?"""
+    document = None if rig.origin is None else rig.origin.file.document
+    content = document.document.json if isinstance(document, GltfSource) else {}
+    return any(part.get("targets") for mesh in content.get("meshes", []) for part in mesh.get("primitives", []))
 
 
 def writer_of(path: Path) -> Callable[[Path, Scene], None]:

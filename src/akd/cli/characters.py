@@ -137,7 +137,7 @@ def convert(
         writer: Who writes an .fbx: akd, or the Blender that AKD_BLENDER names, which keeps morph targets.
         force: Overwrite the output if it exists.
     """
-    from akd.assets import ANIMATION_SUFFIXES, WRITERS, load_clips, motion_files, refuse_wishes, save_clips
+    from akd.assets import ANIMATION_SUFFIXES, WRITERS, has_morph_targets, load_clips, motion_files, refuse_wishes, save_clips
     from akd.character.export import Export
 
     check_output(out, force=force, source=motion_files(clip)[0], endings=ANIMATION_SUFFIXES)
@@ -157,6 +157,8 @@ def convert(
     seconds, residual = sum(each.motion.duration for each in read.values()), max(each.residual for each in read.values())
     clips = repr(next(iter(read))) if len(read) == 1 else f"{len(read)} clips"
     console().print(f"Wrote {out}: {clips}, {seconds:.2f} s, residual {residual:.2%} of a leg length.")
+    if out.suffix.lower() in WRITERS and writer == "own" and has_morph_targets(rig):
+        console().print("· Morph targets are not in it: a .glb has them, or an .fbx with --writer blender.", **PLAIN)
 
 
 def creature(

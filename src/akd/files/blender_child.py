@@ -1,24 +1,27 @@
 """GLB to FBX inside Blender; run by ``blender.py`` with Blender itself or with a Python that has ``bpy``.
 
-``… blender_child.py -- SOURCE TARGET FPS CLIP [CLIP …]``: the animation called 0 becomes the first clip, and so on. It knows nothing of akd: the program that runs it has its own Python.
+``… blender_child.py -- SOURCE TARGET FPS CLIPS``. CLIPS is JSON, a name and a length in frames for each: the animation called 0
+becomes the first, and so on. This file knows nothing of akd: the program that runs it has its own Python.
 """
 
-import math
+import json
 import sys
 
 import bpy
 
+NEUTRAL_RATE = 30  # frames per second while reading; the importer misreads rates that are no whole number
 
-def main(source: str, target: str, fps: float, names: list[str]) -> None:
+
+def main(source: str, target: str, fps: float, clips: list) -> None:
     """Import the GLB, name its clips, and write everything as FBX."""
     bpy.ops.wm.read_factory_settings(use_empty=True)
     render = bpy.context.scene.render
-    render.fps = max(round(fps), 1)
-    render.fps_base = render.fps / fps  # keys lie on frames only at the clip's own rate
+    render.fps, render.fps_base = NEUTRAL_RATE, 1.0
     # BLENDER: bones keep the axes of the file's nodes, so that the rest pose comes back as it was.
     bpy.ops.import_scene.gltf(filepath=source, bone_heuristic="BLENDER")
     for owner in [*bpy.data.objects, *bpy.data.shape_keys]:
-        name_clips(owner, names)
+        name_clips(owner, clips)
+    render.fps_base = NEUTRAL_RATE / fps
     remove_drawings_of_bones()
     ends = [strip.frame_end for strip in all_strips()]
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = 0, int(max(ends, default=1))
@@ -29,16 +32,18 @@ def main(source: str, target: str, fps: float, names: list[str]) -> None:
     )  # fmt: skip
 
 
-def name_clips(owner, names: list[str]) -> None:
+def name_clips(owner, clips: list) -> None:
     """The importer makes a track for every clip; the exporter plays those that can be heard, and takes their strips' names."""
     if owner.animation_data is None:
         return
     owner.animation_data.action = None
     for track in owner.animation_data.nla_tracks:
         track.mute = False
+        name, frames = clips[int(track.name)]
         for strip in track.strips:
-            strip.name = names[int(track.name)]
-            strip.frame_end = math.ceil(strip.frame_end - 0.01)  # the exporter stops at the last whole frame
+            strip.name = name
+            strip.scale = frames / (strip.action_frame_end - strip.action_frame_start)  # keys lie on whole frames then
+            strip.frame_end = strip.frame_start + frames
 
 
 def all_strips() -> list:
@@ -55,5 +60,5 @@ def remove_drawings_of_bones() -> None:
 
 
 if __name__ == "__main__":
-    _source, _target, _fps, *_names = sys.argv[sys.argv.index("--") + 1 :]
-    main(_source, _target, float(_fps), _names)
+    _source, _target, _fps, _clips = sys.argv[sys.argv.index("--") + 1 :]
+    main(_source, _target, float(_fps), json.loads(_clips))
