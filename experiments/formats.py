@@ -3,9 +3,10 @@
     python -m experiments.formats --blender-python PYTHON --out FOLDER
 
 Each rig goes through our skeleton with one clip of its own (cut to two seconds) and is written as GLB, FBX, USDZ and BVH, people
-as VRMA too. Each file is checked by its format's validator (Khronos, Pixar), read again by us (FBX through ufbx) and opened in Blender: the largest
-distance of a skinned vertex from where we have it, over the clip's frames, in heights of the character. PYTHON is an interpreter
-with ``pip install bpy``; the Khronos validator needs ``npm install`` in tools/. Without one of them its column stays empty.
+as VRMA too. Each file is checked by its format's validator (Khronos, Pixar), read again by us (FBX through ufbx) and opened in
+Blender: the largest distance of a skinned vertex from where we have it, over the clip's frames, in heights of the character.
+PYTHON is an interpreter with ``pip install bpy``; the Khronos validator needs ``npm install`` in tools/. Without one of them its
+column stays empty.
 """
 
 import json
