@@ -103,7 +103,7 @@ def animate(
                 "track": track, "expand": expand, "forward": forward, "height": height, "recipe": _recipe(recipe, loop, own),
             }  # fmt: skip
             if one_file:
-                _one_file(words, out, export or "glb", options, n=n, force=force)
+                _one_file(words, out, export or "glb", options, n=n, force=force, tensorboard=tensorboard)
                 return
             job = _job(words, **options)
             resume = out or Path("runs") / job.name
@@ -132,7 +132,10 @@ def _listener(progress: "Progress", tensorboard: Path | None) -> "Progress":
     return TensorBoardProgress(progress, tensorboard)
 
 
-def _one_file(words: tuple[str, ...], out: Path | None, ending: str, options: dict[str, Any], *, n: int, force: bool) -> None:
+def _one_file(
+    words: tuple[str, ...], out: Path | None, ending: str, options: dict[str, Any],
+    *, n: int, force: bool, tensorboard: Path | None,
+) -> None:  # fmt: skip
     """A run for each sentence, and a file with all of their clips; what an earlier attempt has done is kept."""
     from akd.cli.progress import RunProgress
     from akd.pipeline.export_runs import export_runs, runs_for
@@ -143,7 +146,7 @@ def _one_file(words: tuple[str, ...], out: Path | None, ending: str, options: di
     folder = out or Path("runs") / safe_name(Path(words[0]).stem)
     screen = console()
     with RunProgress(screen) as progress:
-        runs = runs_for(folder, jobs, progress, force=force)
+        runs = runs_for(folder, jobs, _listener(progress, tensorboard), force=force)
     for run in runs:
         screen.print(f"{run.path}: {run.result()['sentence']}", style="bold", **PLAIN)
     screen.print(f"Wrote {export_runs(runs, folder / f'animated.{ending}', force=True)}: {len(runs)} clips.", **PLAIN)
