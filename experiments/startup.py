@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -43,13 +44,24 @@ class Startup:
     prompt: str = "a dog walking"
 
 
+def imported(*modules: str) -> None:
+    """Import modules as ``akd animate`` does, if this version has a way of its own."""
+    try:
+        from akd.garbage import collection_paused
+    except ImportError:
+        collection_paused = nullcontext
+    with collection_paused():
+        for name in modules:
+            import_module(name)
+
+
 def parts(prompt: str) -> Iterator[tuple[str, Callable[[], Any]]]:
     """The parts of a run up to its second iteration, to be done in this order."""
-    yield "import numpy", lambda: import_module("numpy")
-    yield "import torch", lambda: import_module("torch")
-    yield "import numba", lambda: import_module("numba")
-    yield "import scipy", lambda: [import_module(f"scipy.{name}") for name in ("ndimage", "optimize", "spatial", "interpolate")]
-    yield "import akd's modules", lambda: [import_module(f"akd.{name}") for name in ("cli.progress", "pipeline.runs")]
+    yield "import numpy", lambda: imported("numpy")
+    yield "import torch", lambda: imported("torch")
+    yield "import numba", lambda: imported("numba")
+    yield "import scipy", lambda: imported(*(f"scipy.{name}" for name in ("ndimage", "optimize", "spatial", "interpolate")))
+    yield "import akd's modules", lambda: imported("akd.cli.progress", "akd.pipeline.runs")
 
     from akd.distill.loop import Distillation, without_steady_path
     from akd.distill.soft_film import film_softly

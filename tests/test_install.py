@@ -1,5 +1,6 @@
 """What a user gets: the wheel holds the program only, and an empty environment with its core dependencies does the main job."""
 
+import gc
 import subprocess
 import sys
 import tomllib
@@ -11,6 +12,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from akd.cli import EXTRAS
+from akd.garbage import collection_paused
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -39,6 +41,19 @@ def test_help_imports_no_arrays():
         ran = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT / "src")
         assert ran.stdout
         assert not heavy & set(ran.stderr.split())
+
+
+def test_garbage_is_collected_again_after_the_start():
+    with collection_paused():
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        with collection_paused():
+            pass
+        assert not gc.isenabled()  # who has switched it off wants that
+    finally:
+        gc.enable()
 
 
 def own_files() -> list[str]:

@@ -9,7 +9,7 @@ import tyro
 from akd.cli.console import PLAIN, Facing, Height, console, is_file
 from akd.errors import AkdError
 from akd.files.writing import check_output, refuse_inputs, safe_name
-from akd.prior.folder import EMBEDDED, locate
+from akd.garbage import collection_paused
 from akd.prior.hardware import Hardware
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def animate(
     words: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[CHARACTER] PROMPT …")] = (),
     /,
     *,
-    prior: str = EMBEDDED,
+    prior: str = "embedded",
     hardware: tyro.conf.OmitArgPrefixes[Hardware] = Hardware(),  # noqa: B008
     seconds: float = 3.0,
     loop: bool = False,
@@ -83,12 +83,15 @@ def animate(
         resume: Go on with this run's folder; all other settings are those it began with.
         force: Overwrite a run that exists.
     """
-    if resume is None and prior != EMBEDDED and not Path(prior).is_dir():
+    if resume is None and prior != "embedded" and not Path(prior).is_dir():
+        from akd.prior.folder import locate
+
         locate(prior)  # a model that cannot be had is said before seconds of imports
 
-    from akd.cli.progress import RunProgress
-    from akd.pipeline.export_runs import export_runs
-    from akd.pipeline.runs import begin_runs, difference, resume_runs
+    with collection_paused():
+        from akd.cli.progress import RunProgress
+        from akd.pipeline.export_runs import export_runs
+        from akd.pipeline.runs import begin_runs, difference, resume_runs
 
     screen = console()
     try:
