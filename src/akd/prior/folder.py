@@ -16,7 +16,7 @@ from akd.errors import AkdError
 INDEX = "model_index.json"
 EMBEDDED = "embedded"
 EMBEDDED_FOLDER = Path(__file__).parent / "weights"
-NETWORKS = ("transformer", "unet", "vae", "text_encoder", "text_encoder_2")
+NETWORKS = ("transformer", "transformer_2", "unet", "vae", "text_encoder", "text_encoder_2", "image_encoder", "connectors")
 """Parts of a pipeline that have weights."""
 PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 """Suffixes of weights that run code when they are read."""

@@ -156,8 +156,6 @@ class VideoPrior:
 
     def _predict(self, z_t: Tensor, time: Tensor, words: TextEmbedding, given: Condition | None, part: slice) -> Tensor:
         """The prediction for some of a batch."""
-        for resident in self.family.residents:
-            resident.enter()
         texts = {name: each[part] for name, each in words.items()}
         return self.family.predict(z_t[part], time[part], texts, None if given is None else given[part]).float()
 
@@ -184,7 +182,7 @@ class VideoPrior:
         for now, then in pairwise(times):
             x0, noise = self.denoise(z, now.expand(count), words, without, guidance, condition)
             z = x0 if then == 0 else add_noise(x0, noise, self.schedule.level(then[None]))
-        return z
+        return z if condition is None else condition.put_into(z)
 
     def sample(
         self, text: str, *, count: int = 1, steps: int = 30, guidance: float = 5.0, seed: int = 0,
