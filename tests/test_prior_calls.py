@@ -8,6 +8,7 @@ import torch
 from PIL import Image
 from torch import Tensor
 
+from akd.errors import AkdError
 from akd.prior.families import FAMILIES
 from akd.prior.placement import place
 from akd.prior.prior import VideoPrior
@@ -127,3 +128,38 @@ def test_a_frame_that_stands_in_the_film_is_the_first_of_its_samples(name: str) 
     condition = prior.condition(as_tensor(picture(height, width)))
     made = prior.sample_latents("a dog", steps=2, condition=condition)
     torch.testing.assert_close(made[:, :, :1], condition.latents)
+
+
+@pytest.mark.parametrize("control", ["film", "first frame", "both", "nothing"])
+def test_vace_follows_a_control_film_as_in_diffusers_own_call(control: str) -> None:
+    pipe = tiny("wan-vace")
+    prior = loaded(pipe)
+    frames, height, width = 13, 32, 64
+    pixels = (torch.rand(frames, height, width, 3, generator=torch.Generator().manual_seed(5)) * 255).byte()
+    if control == "first frame":
+        pixels[1:] = 127  # as near to grey as eight bits come
+    movie = [Image.fromarray(each.numpy()) for each in pixels]
+    white = [Image.new("L", (width, height), 255) for _ in movie]
+    given: dict[str, Any] = {} if control == "nothing" else {"video": movie, "mask": white}
+    if control in ("first frame", "both"):
+        given["mask"] = [Image.new("L", (width, height), 0), *white[1:]]
+    calls = network_calls(pipe, prompt=SENTENCE, num_frames=frames, height=height, width=width, **given)
+    film, first = pixels[None] / 255, pixels[:1] / 255
+    conditions = {
+        "film": lambda: prior.control(film), "both": lambda: prior.control(film, first), "nothing": lambda: None,
+        "first frame": lambda: prior.condition(first, frames),
+    }  # fmt: skip
+    condition = conditions[control]()
+    assert condition is None or condition.cells == (0 if control == "film" else 1)
+    for call in calls:
+        t = call.inputs["timestep"] / prior.schedule.train_steps
+        found = prior.predict(call.inputs["hidden_states"], t, prior.embed(SENTENCE), condition)
+        # Grey of eight bits is 1/255 off the middle in diffusers' film where only the first frame is given.
+        close = {"rtol": 0.02, "atol": 0.02} if control == "first frame" else {"rtol": 1e-4, "atol": 1e-5}
+        torch.testing.assert_close(found, call.output, **close)
+
+
+def test_only_vace_takes_a_control_film() -> None:
+    prior = loaded(tiny("wan"))
+    with pytest.raises(AkdError, match="VACE"):
+        prior.control(torch.rand(1, 13, 32, 64, 3))

@@ -11,10 +11,10 @@ from akd.prior.families import FAMILIES
 from akd.prior.folder import read_index
 from akd.prior.prior import VideoPrior
 from akd.prior.schedule import add_noise
-from tiny_priors import TINY, tiny
+from tiny_priors import DIFFERENT, tiny
 
 
-@pytest.fixture(scope="module", params=[*TINY, "plain", "plain-i2v"])
+@pytest.fixture(scope="module", params=[*DIFFERENT, "plain", "plain-i2v"])
 def prior(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> VideoPrior:
     """A tiny model of each diffusers class; the last ones run as plain torch modules."""
     pipe = tiny(request.param.replace("plain", "cogvideox"))
@@ -108,12 +108,14 @@ def test_half_precision_is_near_full(prior: VideoPrior) -> None:
     z_t = torch.randn(1, *prior.latent_shape(*film_of(prior).shape[1:4]), generator=torch.Generator().manual_seed(2))
     t, words = torch.tensor([0.5]), prior.embed("a cat")
     full = prior.predict(z_t, t, words)
-    network = prior.family.network.to(torch.bfloat16)
+    for network in prior.family.networks:
+        network.to(torch.bfloat16)
     try:
         halved = {name: part.to(torch.bfloat16) if part.is_floating_point() else part for name, part in words.items()}
         half = prior.predict(z_t, t, halved)
     finally:
-        network.float()
+        for network in prior.family.networks:
+            network.float()
     assert half.dtype == torch.float32
     assert (half - full).norm() < 0.1 * full.norm() + 1e-3
 

@@ -80,8 +80,8 @@ def wan(*, expand_timesteps: bool = False, image: bool = False, boundary: float 
     )  # fmt: skip
     networks = [
         WanTransformer3DModel(
-            patch_size=(1, 2, 2), num_attention_heads=2, attention_head_dim=12, text_dim=16, freq_dim=16, ffn_dim=16, num_layers=1,
-            in_channels=12 if image and not expand_timesteps else 4, out_channels=4, rope_max_seq_len=32,
+            patch_size=(1, 2, 2), num_attention_heads=2, attention_head_dim=12, text_dim=16, freq_dim=16, ffn_dim=16,
+            num_layers=1, in_channels=12 if image and not expand_timesteps else 4, out_channels=4, rope_max_seq_len=32,
             image_dim=16 if seen else None, added_kv_proj_dim=24 if seen else None,
         )
         for _ in range(1 if boundary is None else 2)
@@ -95,6 +95,23 @@ def wan(*, expand_timesteps: bool = False, image: bool = False, boundary: float 
         tokenizer=_tokenizer(), text_encoder=_t5(16, "UMT5"), vae=vae, scheduler=scheduler, boundary_ratio=boundary,
         expand_timesteps=expand_timesteps, **parts,
     )  # fmt: skip
+
+
+def wan_vace() -> Any:
+    from diffusers import AutoencoderKLWan, UniPCMultistepScheduler, WanVACEPipeline, WanVACETransformer3DModel
+
+    vae = AutoencoderKLWan(
+        base_dim=3, z_dim=4, dim_mult=[1, 1, 1, 1], num_res_blocks=1, temperal_downsample=[False, True, True],
+        latents_mean=[0.1, 0.2, 0.0, -0.3], latents_std=[1.5, 0.5, 2.0, 1.0],
+    )  # fmt: skip
+    transformer = WanVACETransformer3DModel(
+        patch_size=(1, 2, 2), num_attention_heads=2, attention_head_dim=12, in_channels=4, out_channels=4, text_dim=16,
+        freq_dim=16, ffn_dim=16, num_layers=3, rope_max_seq_len=32, vace_layers=[0, 2], vace_in_channels=72,
+    )  # fmt: skip
+    scheduler = UniPCMultistepScheduler(prediction_type="flow_prediction", use_flow_sigmas=True, flow_shift=3.0)
+    return WanVACEPipeline(
+        tokenizer=_tokenizer(), text_encoder=_t5(16, "UMT5"), vae=vae, scheduler=scheduler, transformer=transformer
+    )
 
 
 def ltx(kind: str = "LTXPipeline") -> Any:
@@ -133,8 +150,8 @@ def ltx2(kind: str = "LTX2Pipeline") -> Any:
     vae = diffusers.AutoencoderKLLTX2Video(
         latent_channels=8, block_out_channels=(8,), decoder_block_out_channels=(8,), layers_per_block=(1,),
         decoder_layers_per_block=(1, 1), spatio_temporal_scaling=(True,), decoder_spatio_temporal_scaling=(True,),
-        decoder_inject_noise=(False, False), downsample_type=("spatiotemporal",), upsample_residual=(False,), upsample_factor=(1,),
-        patch_size=4, patch_size_t=1, encoder_causal=True, decoder_causal=False,
+        decoder_inject_noise=(False, False), downsample_type=("spatiotemporal",), upsample_residual=(False,),
+        upsample_factor=(1,), patch_size=4, patch_size_t=1, encoder_causal=True, decoder_causal=False,
     )  # fmt: skip
     sound = diffusers.AutoencoderKLLTX2Audio(
         base_channels=4, output_channels=2, ch_mult=(1,), num_res_blocks=1, attn_resolutions=None, in_channels=2,
@@ -205,7 +222,7 @@ def hunyuan15(*, image: bool = False, meanflow: bool = False) -> Any:
         rope_parameters={"rope_type": "default", "mrope_section": [1, 1, 2], "rope_theta": 1e4}, max_position_embeddings=256,
     )  # fmt: skip
     tokenizer = _tokenizer(512)
-    tokenizer.chat_template = "{% for m in messages %}{{ m['content'] }} {% endfor %}"
+    tokenizer.chat_template = "{{ messages[-1]['content'] }}"
     parts = {}
     if image:
         sight = SiglipVisionConfig(
@@ -219,7 +236,7 @@ def hunyuan15(*, image: bool = False, meanflow: bool = False) -> Any:
         guider=ClassifierFreeGuidance(guidance_scale=1.0), **parts,
     )  # fmt: skip
     # Numbers of tokens of the real model, which no configuration holds.
-    pipe.tokenizer_max_length, pipe.prompt_template_encode_start_idx, pipe.tokenizer_2_max_length = 128, 8, 16
+    pipe.tokenizer_max_length, pipe.prompt_template_encode_start_idx, pipe.tokenizer_2_max_length = 16, 0, 16
     pipe.vision_num_semantic_tokens = 16
     return pipe
 
@@ -257,6 +274,7 @@ TINY = {
     "wan-2.1-i2v": lambda: wan(image=True, seen=True),
     "wan-2.2-i2v": lambda: wan(image=True, boundary=0.9),
     "wan-2.2-ti2v": lambda: wan(image=True, expand_timesteps=True),
+    "wan-vace": wan_vace,
     "ltx": ltx,
     "ltx-i2v": lambda: ltx("LTXImageToVideoPipeline"),
     "ltx-condition": lambda: ltx("LTXConditionPipeline"),
@@ -268,6 +286,10 @@ TINY = {
     "hunyuan-1.5-steps": lambda: hunyuan15(image=True, meanflow=True),
     "modelscope": modelscope,
 }
+
+SAME_NETWORKS = ("wan-2.2-ti2v", "ltx-i2v", "ltx-2-i2v", "hunyuan-1.5-steps")
+"""Pipelines that differ from another one only in what their own call prepares."""
+DIFFERENT = [name for name in TINY if name not in SAME_NETWORKS]
 
 
 def tiny(name: str) -> Any:

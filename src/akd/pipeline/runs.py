@@ -160,7 +160,7 @@ def _load(job: Job, prior: VideoPrior | None, progress: Progress) -> tuple[Video
     if prior is None:
         progress.stage("loading the prior")
         with memory_in_one_sentence("while the prior was loaded"):
-            prior = load_prior(job.prior, **vars(job.hardware))
+            prior = load_prior(job.prior, **vars(job.hardware), tell=progress.notice)
             check_prior(job, prior)
             if not is_small(job.prior):
                 prior.read((*sentences(job, prior)[1], sentences(job, prior)[0], ""))

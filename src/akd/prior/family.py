@@ -19,6 +19,8 @@ from akd.render.film import FilmSettings
 
 Pixels = Float[Tensor, "batch 3 frame height width"]
 """Videos as autoencoders take them, colours in −1 to 1."""
+Picture = Float[Tensor, "batch 3 1 height width"]
+"""Videos of a single frame."""
 TextEmbedding = dict[str, Tensor]
 """An embedded sentence as keyword arguments of the network, batch first."""
 
@@ -84,6 +86,8 @@ class Family(ABC):
     """What the model's makers tell it to stay away from."""
     takes_first_frame: bool = False
     """Whether the network can be given the first frame of a film (image-to-video)."""
+    takes_control: bool = False
+    """Whether the network can be given a control film (depths, masks, skeletons), whose motion its own films follow."""
     unneeded: tuple[str, ...] = ()
     """Parts of its pipeline that only sound or other uses need; they are not loaded."""
     encode_chunk_frames: int = 10_000
@@ -180,9 +184,13 @@ class Family(ABC):
     def decode(self, latents: Latents) -> Pixels:
         """Videos of latents."""
 
-    def condition(self, picture: Pixels, cells: int) -> Condition:
+    def condition(self, picture: Picture, cells: int) -> Condition:
         """The encoded first frame (a video of one frame) of films with that many latent frames."""
         raise AkdError(f"A {self.pipeline_class} cannot be given a first frame: use an image-to-video model.")
+
+    def control(self, film: Pixels, first: Picture | None = None) -> Condition:
+        """An encoded control film, with the first frame if that is given, too."""
+        raise AkdError(f"A {self.pipeline_class} cannot be given a control film: use a Wan VACE model.")
 
     @abstractmethod
     def predict(self, z_t: Latents, time: Tensor, text: TextEmbedding, condition: Condition | None = None) -> Latents:
@@ -208,7 +216,7 @@ def film_with_given(z_t: Latents, time: Tensor, condition: Condition | None) -> 
     return condition.put_into(z_t), times * ~given
 
 
-def picture_file(picture: Pixels) -> Any:
+def picture_file(picture: Picture) -> Any:
     """A video of one frame as the 8-bit picture that image encoders' own preparation takes."""
     from PIL import Image
 

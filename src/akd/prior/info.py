@@ -17,7 +17,7 @@ from torch import nn
 from akd.errors import AkdError
 from akd.prior.families import FAMILIES, family_class
 from akd.prior.family import FilmGrid
-from akd.prior.folder import EMBEDDED, EMBEDDED_FOLDER, INDEX, read_index, read_object
+from akd.prior.folder import EMBEDDED, EMBEDDED_FOLDER, INDEX, SAME_OWNERS, read_index, read_object
 from akd.prior.memory import GIGABYTE, FusedAttention, MemoryTracker, WorkCounter, weight_gigabytes
 from akd.prior.placement import Residence
 from akd.prior.prior import LatentShape, VideoPrior
@@ -118,7 +118,7 @@ KNOWN_MODELS: dict[str, KnownModel] = {
     ),
 }  # fmt: skip
 """Models by their name on the hub."""
-RENAMED = {f"zai-org/{name.split('/')[1]}": name for name in KNOWN_MODELS if name.startswith("THUDM/")}
+RENAMED = {f"{SAME_OWNERS['THUDM']}/{name.split('/')[1]}": name for name in KNOWN_MODELS if name.startswith("THUDM/")}
 """The owner of CogVideoX has two names on the hub."""
 
 
@@ -141,17 +141,16 @@ class MemoryNeeds:
     encode_gigabytes: float
     """What encoding a film and the way back hold at their peak besides weights."""
 
-    def resting(self, offload: Residence, *, quantize: str = "none") -> float:
-        """Weights on the device while the network predicts."""
-        share = QUANTIZED_SHARE if quantize == "int8" else 1.0
+    def resting(self, offload: Residence, share: float = 1.0) -> float:
+        """Weights on the device while the network predicts; ``share`` is that of quantised weights."""
         if offload == "none":
             return self.vae_gigabytes + share * self.network_gigabytes
         return self.vae_gigabytes + (share * self.largest_network_gigabytes if offload == "model" else 0.0)
 
-    def peak(self, offload: Residence, *, quantize: str = "none") -> float:
+    def peak(self, offload: Residence, share: float = 1.0) -> float:
         """The most that is needed on the device at once, in one distillation step."""
-        waiting = self.resting(offload, quantize=quantize) if offload == "none" else self.vae_gigabytes
-        return max(waiting + self.encode_gigabytes, self.resting(offload, quantize=quantize) + self.predict_gigabytes)
+        waiting = self.resting(offload, share) if offload == "none" else self.vae_gigabytes
+        return max(waiting + self.encode_gigabytes, self.resting(offload, share) + self.predict_gigabytes)
 
 
 @dataclass(frozen=True)

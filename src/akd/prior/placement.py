@@ -37,11 +37,16 @@ class Resident:
         self._home = []
 
 
-def place(family: Any, device: torch.device, residence: Residence) -> None:
-    """Bring a family's parts to a device; the text encoder reads in main memory and the autoencoder is always there."""
+def place(family: Any, device: torch.device, residence: Residence, *, spread: bool = False) -> None:
+    """Bring a family's parts to a device; the text encoder reads in main memory and the autoencoder is always there.
+
+    A network that is ``spread`` over cards is where it belongs.
+    """
     family.compute_device = device
     family.vae.to(device)
-    if residence == "none":
+    if spread:
+        pass
+    elif residence == "none":
         for network in family.networks:
             network.to(device)
     elif residence == "model":

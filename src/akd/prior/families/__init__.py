@@ -8,13 +8,14 @@ from akd.prior.families.ltx import LTXCondition, LTXImage, LTXVideo
 from akd.prior.families.ltx2 import LTX2, LTX2Image
 from akd.prior.families.modelscope import ModelScope
 from akd.prior.families.wan import Wan, WanImage
+from akd.prior.families.wan_vace import WanVACE
 from akd.prior.family import Family
 
 FAMILIES: dict[str, type[Family]] = {
     family.pipeline_class: family
     for family in (
-        CogVideoX, CogVideoXImage, Wan, WanImage, LTXVideo, LTXImage, LTXCondition, LTX2, LTX2Image, HunyuanVideo, HunyuanVideo15,
-        HunyuanVideo15Image, ModelScope,
+        CogVideoX, CogVideoXImage, Wan, WanImage, WanVACE, LTXVideo, LTXImage, LTXCondition, LTX2, LTX2Image, HunyuanVideo,
+        HunyuanVideo15, HunyuanVideo15Image, ModelScope,
     )
 }  # fmt: skip
 

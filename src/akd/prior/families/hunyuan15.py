@@ -42,12 +42,12 @@ class HunyuanVideo15(HunyuanVideo):
         if condition is not None:
             latents[:, :, : condition.cells], mask[:, :, : condition.cells] = condition.latents.to(z_t), 1.0
             seen = condition.extra["image_embeds"].to(z_t)
-        options = {}
+        options = dict(text)
         if self.network.config.use_meanflow:
             # The mean flow down to time 0 leads to x0 in one step, which is what all users of a prediction ask for.
             options["timestep_r"] = torch.zeros_like(time, dtype=z_t.dtype)
         return self.network(
-            torch.cat((z_t, latents, mask), 1), timestep=time.to(z_t.dtype), image_embeds=seen, return_dict=False, **text, **options
+            torch.cat((z_t, latents, mask), 1), timestep=time.to(z_t.dtype), image_embeds=seen, return_dict=False, **options
         )[0]
 
 

@@ -37,7 +37,7 @@ class Wan(Family):
         super().__init__(pipe)
         for layer in pipe.vae.encoder.down_blocks:
             _checkpoint_layer(layer)
-        self.takes_first_frame = bool(pipe.config.expand_timesteps)
+        self.time_per_token = self.takes_first_frame = bool(pipe.config.get("expand_timesteps"))
         if pipe.config.boundary_ratio is not None and pipe.transformer_2 is None:
             raise AkdError("This Wan model names a boundary between two networks and has one: copy the whole folder again.")
 
@@ -54,7 +54,7 @@ class Wan(Family):
     @property
     def film(self) -> FilmSettings:
         """The 5B model compresses frames more and was trained on larger ones."""
-        if self.pipe.config.expand_timesteps:
+        if self.time_per_token:
             return FilmSettings(width=1280, height=704, frames=121, fps=24.0, look="natural")
         return FilmSettings(width=832, height=480, frames=81, fps=16.0, look="natural")
 
@@ -102,7 +102,7 @@ class Wan(Family):
         return Condition(self.encode(picture), 1, in_film=True)
 
     def predict(self, z_t: Latents, time: Tensor, text: TextEmbedding, condition: Condition | None = None) -> Latents:
-        if self.pipe.config.expand_timesteps:
+        if self.time_per_token:
             _, rows, columns = self.network.config.patch_size
             z_t, times = film_with_given(z_t, time, condition)
             per_frame = (z_t.shape[3] // rows) * (z_t.shape[4] // columns)
@@ -135,7 +135,7 @@ class WanImage(Wan):
         self.takes_first_frame = True
 
     def condition(self, picture: Pixels, cells: int) -> Condition:
-        if self.pipe.config.expand_timesteps:
+        if self.time_per_token:
             return super().condition(picture, cells)
         in_time = self.pipe.vae_scale_factor_temporal
         empty = picture.new_zeros(*picture.shape[:2], (cells - 1) * in_time, *picture.shape[3:])
@@ -156,7 +156,7 @@ class WanImage(Wan):
         return next(self.pipe.image_encoder.parameters()).device
 
     def predict(self, z_t: Latents, time: Tensor, text: TextEmbedding, condition: Condition | None = None) -> Latents:
-        if self.pipe.config.expand_timesteps:
+        if self.time_per_token:
             return super().predict(z_t, time, text, condition)
         given, options = self._empty(z_t) if condition is None else (condition.latents.to(z_t), condition.extra)
         options = {name: part.to(z_t) for name, part in options.items()}
