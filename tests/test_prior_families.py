@@ -65,7 +65,10 @@ def test_gradient_of_encode_equals_the_one_that_remembers_everything(prior: Vide
         return torch.autograd.grad((latents * weights).sum(), leaf)[0]
 
     monkeypatch.setattr("akd.prior.checkpointing.CHECKPOINT_MIN_VALUES", 0)
+    monkeypatch.setattr("akd.prior.checkpointing.PIECE_FRAMES", 3)
     forgetful = gradient()
+    monkeypatch.setattr("akd.prior.checkpointing.PIECE_FRAMES", 10_000)
+    monkeypatch.setattr("akd.prior.checkpointing.checkpointed", lambda function, *args, **_: function(*args))
     for module in ("families.cogvideox", "families.wan", "families.modelscope", "embedded.autoencoder"):
         monkeypatch.setattr(f"akd.prior.{module}.checkpointed", lambda function, *args, **_: function(*args))
     if getattr(vae, "is_gradient_checkpointing", False):
@@ -73,7 +76,8 @@ def test_gradient_of_encode_equals_the_one_that_remembers_everything(prior: Vide
     remembering = gradient()
     vae.float()
     assert remembering.abs().max() > 0
-    torch.testing.assert_close(forgetful, remembering, rtol=1e-5, atol=1e-7)
+    # Some norms compute in single precision whatever they are given.
+    torch.testing.assert_close(forgetful, remembering, rtol=1e-5, atol=float(remembering.abs().max()) * 1e-5)
 
 
 def test_predictions_agree_with_their_guesses(prior: VideoPrior) -> None:

@@ -59,7 +59,8 @@ def test_a_gguf_file_stands_for_the_network(folder: Path, tmp_path: Path) -> Non
     writer = gguf.GGUFWriter(file, "wan")
     for name, weight in plain.family.network.state_dict().items():
         values = weight.float().numpy()
-        kind = gguf.GGMLQuantizationType.Q8_0 if name.startswith("blocks") and name.endswith("weight") and values.ndim == 2 else None
+        large = name.startswith("blocks") and name.endswith("weight") and values.ndim == 2
+        kind = gguf.GGMLQuantizationType.Q8_0 if large else None
         if kind is None:
             writer.add_tensor(name, values)
         else:
@@ -95,9 +96,18 @@ def test_lora_weights_are_added(folder: Path, tmp_path: Path) -> None:
     assert (found - before).abs().max() > 1e-4
 
 
-def test_layers_over_devices_compute_the_same(folder: Path) -> None:
+def test_layers_over_devices_compute_the_same(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from diffusers import WanTransformer3DModel
+
+    plain, asked = WanTransformer3DModel.from_pretrained, []
+
+    def noted(*args: Any, **options: Any) -> Any:
+        asked.append(options.get("device_map"))
+        return plain(*args, **options)
+
+    monkeypatch.setattr(WanTransformer3DModel, "from_pretrained", noted)
     spread = load(folder, spread=True)
-    assert spread.family.network.hf_device_map
+    assert asked == ["auto"]
     torch.testing.assert_close(prediction(spread), prediction(load(folder)))
 
 

@@ -17,6 +17,7 @@ from akd.prior.families import family_class
 from akd.prior.family import Family, FilmGrid
 from akd.prior.folder import EMBEDDED, EMBEDDED_FOLDER, INDEX, check_weights, locate, read_index
 from akd.prior.hardware import Dtype, Hardware, Offload, Quantize
+from akd.prior.libraries import diffusers_library
 from akd.prior.placement import place
 from akd.prior.plan import DTYPES, Plan, plan_prior
 from akd.prior.prior import VideoPrior
@@ -132,20 +133,14 @@ def _index_on_hub(name: str) -> dict[str, Any]:
 
 
 def _pipeline(source: str, index: Mapping[str, Any], plan: Plan, unneeded: Iterable[str]) -> Any:
-    try:
-        import diffusers
-        import transformers
-    except ImportError as error:
-        raise AkdError(f"The model {source} needs packages that are not installed: run `pip install 'akd[prior]'`.") from error
-
-    # Bars for parts that load in a second would only push what a command says off the screen.
-    diffusers.utils.logging.disable_progress_bar()
-    transformers.utils.logging.disable_progress_bar()
+    diffusers = diffusers_library(f"The model {source}")
+    # The class itself, because diffusers' general one forgets which parts may be given.
+    kind = getattr(diffusers, index["_class_name"])
 
     def load() -> Any:
         parts = {name: None for name in unneeded if index.get(name, [None, None])[1] is not None}
         parts |= network_parts(source, index, plan)
-        pipe = diffusers.DiffusionPipeline.from_pretrained(
+        pipe = kind.from_pretrained(
             source, dtype=DTYPES[plan.dtype], use_safetensors=True, trust_remote_code=False, **parts
         )
         finish_pipeline(pipe, plan)

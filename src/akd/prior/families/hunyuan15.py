@@ -1,9 +1,12 @@
 """HunyuanVideo 1.5: sentences go through two text encoders, a first frame through the autoencoder and an image encoder.
 Predicts flow; its step-distilled models predict the mean flow between two times."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
+from akd.prior.checkpointing import checkpoint_in_pieces
 from akd.prior.families.hunyuan import HunyuanVideo
 from akd.prior.family import Condition, Pixels, TextEmbedding, picture_file
 from akd.prior.schedule import Latents
@@ -16,6 +19,10 @@ ASPECT = 9, 16
 
 class HunyuanVideo15(HunyuanVideo):
     pipeline_class = "HunyuanVideo15Pipeline"
+
+    def __init__(self, pipe: Any) -> None:
+        super().__init__(pipe)
+        checkpoint_in_pieces(pipe.vae.encoder, "HunyuanVideo15ResnetBlock")
 
     @property
     def max_text_tokens(self) -> int:

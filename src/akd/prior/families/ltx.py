@@ -2,11 +2,12 @@
 film at time 0. Predicts flow."""
 
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 from torch import Tensor
 
-from akd.prior.checkpointing import spilled
+from akd.prior.checkpointing import checkpoint_in_pieces, checkpointed, spilled
 from akd.prior.family import (
     Condition,
     Family,
@@ -27,10 +28,14 @@ class LTXVideo(Family):
     pipeline_class = "LTXPipeline"
     negative_prompt = "worst quality, inconsistent motion, blurry, jittery, distorted"
     takes_first_frame = True
+    residual_block = "LTXVideoResnetBlock3d"
+    """Class of the blocks in its autoencoder that hold the most memory."""
 
     def __init__(self, pipe: Any) -> None:
         super().__init__(pipe)
-        pipe.vae.enable_gradient_checkpointing()
+        pipe.vae.enable_gradient_checkpointing(_once)
+        if pipe.vae.config.encoder_causal:
+            checkpoint_in_pieces(pipe.vae.encoder, self.residual_block)
 
     @property
     def grid(self) -> FilmGrid:
@@ -111,3 +116,8 @@ class LTXCondition(LTXVideo):
         places[:, 0] /= FRAME_RATE
         timestep = timestep[:, None] if timestep.ndim == 1 else timestep
         return self.network(tokens, timestep=timestep.float(), video_coords=places, return_dict=False, **text)[0]
+
+
+def _once(module: Any, *args: Any) -> Any:
+    """Gradient checkpointing of what is not checkpointed in pieces."""
+    return module(*args) if isinstance(module.forward, partial) else checkpointed(module, *args)

@@ -14,6 +14,7 @@ MAX_TEXT_TOKENS = 1024
 
 class LTX2(LTXVideo):
     pipeline_class = "LTX2Pipeline"
+    residual_block = "LTX2VideoResnetBlock3d"
     unneeded = ("audio_vae", "vocoder", "processor", "prompt_enhancer", "duration_head")
 
     @property
