@@ -69,11 +69,13 @@ class FilmGrid:
     """The smallest number of frames."""
     step: int
     """Frames beyond the first come in multiples of this."""
+    size: tuple[int, int] | None = None
+    """The only height and width [px] that it takes, if its positions were learned for these."""
 
     def nearest(self, frames: int, height: int, width: int) -> tuple[int, int, int]:
         """The allowed frames, height and width nearest to the given ones."""
         count = self.first + self.step * max(round((frames - self.first) / self.step), 0)
-        rows, columns = (max(round(length / self.side), 1) * self.side for length in (height, width))
+        rows, columns = self.size or (max(round(length / self.side), 1) * self.side for length in (height, width))
         return count, rows, columns
 
 

@@ -47,6 +47,11 @@ class MemoryNeeds:
     encode_gigabytes: float
     """What encoding a film and the way back hold at their peak besides weights."""
 
+    @property
+    def loading_gigabytes(self) -> float:
+        """All weights, which are in main memory while the model is loaded."""
+        return self.network_gigabytes + self.vae_gigabytes + self.text_gigabytes
+
     def resting(self, offload: Residence, share: float = 1.0) -> float:
         """Weights on the device while the network predicts; ``share`` is that of quantised weights."""
         if offload == "none":

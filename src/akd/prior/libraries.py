@@ -14,6 +14,8 @@ def diffusers_library(source: str) -> Any:
     try:
         import diffusers
         import transformers
+
+        _ = diffusers.DiffusionPipeline, diffusers.ModelMixin, diffusers.TorchAoConfig  # imported at their first use
     except ImportError as error:
         raise AkdError(f"{source} needs packages that are not installed: run `pip install 'akd[prior]'`.") from error
     finally:

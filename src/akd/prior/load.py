@@ -74,6 +74,15 @@ def load_planned(plan: Plan, tell: Tell | None = None) -> VideoPrior:
     return prior if plan.film is None else prior.with_film(dict(zip(("frames", "height", "width"), plan.film, strict=True)))
 
 
+def check_reachable(name: str) -> None:
+    """Refuse at once a model that is missing, gated or out of reach, or whose packages are missing."""
+    folder, _ = find_prior(name)
+    index = _index_on_hub(name) if folder is None else read_index(folder)
+    family_class(index["_class_name"], name)
+    if folder is None:
+        check_packages(name, index)
+
+
 def check_packages(name: str, index: Mapping[str, Any]) -> None:
     """Refuse a model whose tokenizer needs packages that are missing, before anything is downloaded."""
     classes = index["_class_name"], str(index.get("tokenizer", [None, None])[1])

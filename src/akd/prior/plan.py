@@ -100,7 +100,7 @@ def fit(plan: Plan, wanted: Hardware, needs: MemoryNeeds, free: float) -> Plan:
         tried = needs if (sides, frames) == (1.0, 1.0) else _smaller(plan, needs, sides, frames)
         for offload, quantize in ways:
             share = _weight_share(needs, wanted, quantize)
-            peak = tried.peak(offload, share)
+            peak = _peak(tried, plan, offload, share)
             if peak <= room:
                 batch = max(int((room - tried.resting(offload, share)) / tried.predict_gigabytes), 1)
                 film = plan.film if tried is needs else tried.film
@@ -109,11 +109,17 @@ def fit(plan: Plan, wanted: Hardware, needs: MemoryNeeds, free: float) -> Plan:
                     peak_gigabytes=peak + RESERVE_GIGABYTES, free_gigabytes=free,
                 )  # fmt: skip
     offload, quantize = ways[-1]
-    least = needs.peak(offload, _weight_share(needs, wanted, quantize)) + RESERVE_GIGABYTES
+    least = _peak(needs, plan, offload, _weight_share(needs, wanted, quantize)) + RESERVE_GIGABYTES
     raise AkdError(
         f"{plan.name} needs about {least:.0f} GB on {plan.device}, where {free:.1f} GB are free: give a smaller --film, "
         "--quantize int8, another --device, or a smaller model (see `akd doctor`)."
     )
+
+
+def _peak(needs: MemoryNeeds, plan: Plan, offload: Residence, share: float) -> float:
+    """The most that a step needs; in main memory, the text encoders are there, too, until they have read."""
+    peak = needs.peak(offload, share)
+    return max(peak, needs.loading_gigabytes) if plan.device == "cpu" else peak
 
 
 def _ways(plan: Plan, wanted: Hardware) -> list[tuple[Residence, Literal["none", "int8"]]]:
