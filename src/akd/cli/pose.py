@@ -364,13 +364,12 @@ class Finish:
 
 
 @dataclass(frozen=True)
-class Film:
+class Film(Character):  # and no field of it, because then its name would come second on the command line
     """Film poses as a control film (depths, a mask or coloured bones), which `akd prior sample --control` follows.
 
     Example: akd pose film fox.glb walk.npz --control depth --out control.mp4
     """
 
-    of: Character
     poses: Annotated[Path | None, tyro.conf.Positional] = None
     """An .npz of a motion of this character …"""
     clip: str | None = None
@@ -395,7 +394,7 @@ class Film:
         check_video_name(self.out)
         check_output(self.out, force=self.force)
         settings = control_settings(self.film, self.fps)
-        space = self.of.space()
+        space = self.space()
         video = control_film(space.rig, read_poses(space.rig, self.poses, self.clip), self.control, settings)
         write_video(self.out, video, settings.fps)
         console().print(f"Wrote {self.out}: {len(video)} frames of {settings.width} × {settings.height}", **PLAIN)

@@ -1,14 +1,12 @@
 """HunyuanVideo 1.5: sentences go through two text encoders, a first frame through the autoencoder and an image encoder.
 Predicts flow; its step-distilled models predict the mean flow between two times."""
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
-from akd.prior.checkpointing import checkpoint_in_pieces
 from akd.prior.families.hunyuan import HunyuanVideo
-from akd.prior.family import Condition, Pixels, TextEmbedding, picture_file
+from akd.prior.families.hunyuan15_encoder import encode_in_chunks
+from akd.prior.family import Condition, Pixels, TextEmbedding, picture_file, posterior_mean
 from akd.prior.schedule import Latents
 from akd.render.film import FilmSettings
 
@@ -19,10 +17,7 @@ ASPECT = 9, 16
 
 class HunyuanVideo15(HunyuanVideo):
     pipeline_class = "HunyuanVideo15Pipeline"
-
-    def __init__(self, pipe: Any) -> None:
-        super().__init__(pipe)
-        checkpoint_in_pieces(pipe.vae.encoder, "HunyuanVideo15ResnetBlock")
+    encode_chunk_frames = 4
 
     @property
     def max_text_tokens(self) -> int:
@@ -41,6 +36,18 @@ class HunyuanVideo15(HunyuanVideo):
             "encoder_hidden_states": embedded, "encoder_attention_mask": mask,
             "encoder_hidden_states_2": letters, "encoder_attention_mask_2": letter_mask,
         }  # fmt: skip
+
+    def encode(self, video: Pixels) -> Latents:
+        vae = self.pipe.vae
+        return posterior_mean(encode_in_chunks(vae.encoder, video, spill=self.spill)) * vae.config.scaling_factor
+
+    def decode(self, latents: Latents) -> Pixels:
+        """In tiles, as its makers do it: attention over all cells of a film needs more memory than there is."""
+        self.pipe.vae.enable_tiling()
+        try:
+            return super().decode(latents)
+        finally:
+            self.pipe.vae.use_tiling = False
 
     def predict(self, z_t: Latents, time: Tensor, text: TextEmbedding, condition: Condition | None = None) -> Latents:
         """Beside the noisy latents come those of the first frame and its mask, both zero where nothing is given."""
