@@ -69,7 +69,8 @@ def test_gradient_of_encode_equals_the_one_that_remembers_everything(prior: Vide
     forgetful = gradient()
     monkeypatch.setattr("akd.prior.checkpointing.PIECE_FRAMES", 10_000)
     monkeypatch.setattr("akd.prior.checkpointing.checkpointed", lambda function, *args, **_: function(*args))
-    for module in ("families.cogvideox", "families.wan", "families.modelscope", "families.hunyuan15_encoder", "embedded.autoencoder"):
+    families = [f"families.{name}" for name in ("cogvideox", "wan", "modelscope", "hunyuan15_encoder")]
+    for module in (*families, "embedded.autoencoder"):
         monkeypatch.setattr(f"akd.prior.{module}.checkpointed", lambda function, *args, **_: function(*args))
     if getattr(vae, "is_gradient_checkpointing", False):
         vae.disable_gradient_checkpointing()

@@ -157,7 +157,8 @@ KNOWN_MODELS: dict[str, KnownModel] = {
         ("AutoencoderKLLTXVideo", LTX_095_VAE), (T5_XXL,), LTX_TEXT,
     ),
     "Lightricks/LTX-2": KnownModel(
-        "LTX2Pipeline", ("LTX2VideoTransformer3DModel", {}), ("AutoencoderKLLTX2Video", {}), (GEMMA_12B,), LTX2_TEXT
+        "LTX2Pipeline", ("LTX2VideoTransformer3DModel", {}),
+        ("AutoencoderKLLTX2Video", {"spatial_compression_ratio": 32, "temporal_compression_ratio": 8}), (GEMMA_12B,), LTX2_TEXT,
     ),
     "hunyuanvideo-community/HunyuanVideo": KnownModel(
         "HunyuanVideoPipeline", ("HunyuanVideoTransformer3DModel", {"guidance_embeds": True}), ("AutoencoderKLHunyuanVideo", {}),
