@@ -131,6 +131,8 @@ class Train:
     """Train on poses of these sources only: creatures, distilled. All by default."""
     name: str = "training"
     """Folder of this training, in that of the run."""
+    tensorboard: Path | None = None
+    """Also write curves of every step for TensorBoard, into this folder."""
 
     def run(self) -> None:
         from akd.training.posespace.train import PoseTraining, train_posespace
@@ -138,9 +140,8 @@ class Train:
         if self.steps is not None and self.steps < 1:
             raise AkdError(f"--steps is at least 1, not {self.steps}.")
         config = PoseTraining(self.folder, sources=self.sources or None, name=self.name)
-        if self.steps is not None:
-            config = replace(config, training=replace(config.training, steps=self.steps))
-        train_posespace(config)
+        steps = config.training.steps if self.steps is None else self.steps
+        train_posespace(replace(config, training=replace(config.training, steps=steps, tensorboard=self.tensorboard)))
 
 
 @dataclass(frozen=True)
