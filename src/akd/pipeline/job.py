@@ -14,6 +14,7 @@ from akd.distill.prompts import expand, negative_prompts
 from akd.distill.recipe import Recipe
 from akd.distill.task import Task
 from akd.errors import AkdError
+from akd.garbage import collection_paused
 from akd.measure.evaluation import Evaluation
 from akd.prior.hardware import Dtype, Hardware, Offload, Quantize
 from akd.prior.prior import VideoPrior
@@ -143,7 +144,8 @@ def _fits(value: object, hint: Any) -> bool:
 def read_character(job: Job) -> Rig:
     """The user's own rig, or a rig for the user's mesh, or a character made from the prompt."""
     if job.character is None:
-        return character(job.prompt, job.individual)[0]
+        with collection_paused():  # the first compiled kernels are loaded here
+            return character(job.prompt, job.individual)[0]
     path = Path(job.character)
     if job.fingerprint and fingerprint(path) != job.fingerprint:
         raise AkdError(f"{path} has changed since the run began: begin a new one, or bring the old file back.")
