@@ -22,7 +22,7 @@ from akd.prior.plan import Plan, choose_device, choose_dtype, fit, is_small, pla
 from akd.prior.prior import VideoPrior
 from simulated_card import CARD, CardTensor, simulated_card
 from stick_rigs import person
-from tiny_priors import TINY, tiny
+from tiny_priors import DIFFERENT, tiny
 
 NEEDS = MemoryNeeds((49, 480, 720), FilmGrid(16, 1, 4), 11.0, 11.0, 0.5, 9.5, 1.5, 16.5)
 PLAN = Plan("model", CARD, "bf16", "none")
@@ -125,7 +125,7 @@ def gradient(prior: VideoPrior, video: torch.Tensor) -> tuple[torch.Tensor, torc
 
 
 @pytest.mark.parametrize("offload", ["none", "model", "sequential"])
-@pytest.mark.parametrize("name", TINY)
+@pytest.mark.parametrize("name", DIFFERENT)
 def test_all_families_follow_the_device(name: str, offload: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing of a step meets a tensor of another device, and the numbers are those of the processor."""
     monkeypatch.setattr("akd.prior.checkpointing.CHECKPOINT_MIN_VALUES", 0)

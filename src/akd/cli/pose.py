@@ -346,14 +346,13 @@ class Finish:
 
     def run(self) -> None:
         from akd.assets import check_output
-        from akd.files.video import write_video
+        from akd.files.video import check_video_name, write_video
         from akd.pipeline.pose_film import finish_clip
         from akd.pipeline.save import read_poses
         from akd.prior.load import load_prior
 
         names = {part: self.out.with_stem(self.out.stem + ending) for part, ending in FINISHED_PARTS.items()}
-        if self.out.suffix.lower() not in (".mp4", ".gif"):
-            raise AkdError(f"Videos are written as .mp4 or .gif, not {self.out.suffix or 'without an ending'!r}.")
+        check_video_name(self.out)
         for path in names.values():
             check_output(path, force=self.force)
         space, prior = self.of.space(), load_prior(self.prior, **vars(self.hardware))
@@ -362,6 +361,44 @@ class Finish:
         for part, video in videos.items():
             write_video(names[part], video, prior.film.fps)
         console().print(f"Wrote {self.out}, and its proxy, mask and depth beside it", **PLAIN)
+
+
+@dataclass(frozen=True)
+class Film:
+    """Film poses as a control film (depths, a mask or coloured bones), which `akd prior sample --control` follows.
+
+    Example: akd pose film fox.glb walk.npz --control depth --out control.mp4
+    """
+
+    of: Character
+    poses: Annotated[Path | None, tyro.conf.Positional] = None
+    """An .npz of a motion of this character …"""
+    clip: str | None = None
+    """… or the name of a clip in the character's file."""
+    control: Literal["depth", "mask", "pose"] = "depth"
+    """depth: near is bright; mask: white where the character is; pose: its bones in colours."""
+    out: Path = Path("control.mp4")
+    """The .mp4 or .gif to write."""
+    film: str = "81x480x832"
+    """Size of the film as FRAMESxHEIGHTxWIDTH, the same as of the film that will follow it."""
+    fps: float = 16.0
+    """Frames per second; Wan VACE was trained with 16."""
+    force: bool = False
+    """Overwrite a film that exists."""
+
+    def run(self) -> None:
+        from akd.assets import check_output
+        from akd.files.video import check_video_name, write_video
+        from akd.pipeline.control_film import control_film, control_settings
+        from akd.pipeline.save import read_poses
+
+        check_video_name(self.out)
+        check_output(self.out, force=self.force)
+        settings = control_settings(self.film, self.fps)
+        space = self.of.space()
+        video = control_film(space.rig, read_poses(space.rig, self.poses, self.clip), self.control, settings)
+        write_video(self.out, video, settings.fps)
+        console().print(f"Wrote {self.out}: {len(video)} frames of {settings.width} × {settings.height}", **PLAIN)
 
 
 FINISHED_PARTS = {"finished": "", "proxy": "-proxy", "mask": "-mask", "depth": "-depth"}
@@ -387,6 +424,7 @@ Job = (
     Annotated[Sample, Sub("sample")] | Annotated[Solve, Sub("solve")] | Annotated[Project, Sub("project")]
     | Annotated[ScorePoses, Sub("score")] | Annotated[Invert, Sub("invert")] | Annotated[Decode, Sub("decode")]
     | Annotated[Walk, Sub("walk")] | Annotated[Limits, Sub("limits")] | Annotated[Finish, Sub("finish")]
+    | Annotated[Film, Sub("film")]
 )  # fmt: skip
 
 

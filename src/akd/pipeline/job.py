@@ -48,7 +48,12 @@ class Job:
     dtype: Dtype = "auto"
     offload: Offload = "auto"
     film: str | None = None
-    quantize: Quantize = "none"
+    quantize: Quantize = "auto"
+    gguf: str | None = None
+    lora: str | None = None
+    spread: bool = False
+    compile: bool = False
+    attention: str | None = None
     seconds: float = 3.0
     loop: bool = False
     """The clip is a whole number of cycles, as near to ``seconds`` as that goes."""
@@ -83,7 +88,7 @@ class Job:
     @property
     def hardware(self) -> Hardware:
         """Where the prior computes."""
-        return Hardware(self.device, self.dtype, self.offload, self.film, self.quantize)
+        return Hardware(**{entry.name: getattr(self, entry.name) for entry in fields(Hardware)})
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""

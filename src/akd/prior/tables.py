@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from akd.prior.info import PriorInfo
+from akd.prior.info import QUANTIZED_SHARE, PriorInfo
 from akd.prior.placement import Residence
 from akd.prior.plan import RESERVE_GIGABYTES
 
@@ -34,8 +34,8 @@ def one_model(info: PriorInfo) -> str:
     return "\n".join((info.name, *lines, "Memory is counted on tensors without values; kernels and gaps are taken as 0.8 GB."))
 
 
-def _peak(info: PriorInfo, offload: Residence, quantize: str = "none") -> float:
-    return info.memory.peak(offload, quantize=quantize) + RESERVE_GIGABYTES
+def _peak(info: PriorInfo, offload: Residence, share: float = 1.0) -> float:
+    return info.memory.peak(offload, share) + RESERVE_GIGABYTES
 
 
 def model_table(found: Iterable[PriorInfo]) -> str:
@@ -49,7 +49,7 @@ def model_table(found: Iterable[PriorInfo]) -> str:
 
 def _row(info: PriorInfo) -> str:
     memory = info.memory
-    peaks = [f"{_peak(info, each):.1f}" for each in RESIDENCES] + [f"{_peak(info, 'model', 'int8'):.1f}"]
+    peaks = [f"{_peak(info, each):.1f}" for each in RESIDENCES] + [f"{_peak(info, 'model', QUANTIZED_SHARE):.1f}"]
     film = f"{info.frames} × {info.height} × {info.width}"
     cells = (
         info.name, film, f"{memory.network_gigabytes + memory.vae_gigabytes:.1f}", f"{memory.encode_gigabytes:.1f}", *peaks,
