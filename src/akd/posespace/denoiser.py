@@ -17,7 +17,7 @@ from akd.posespace.rig_batch import rig_batch
 
 DDIM_STEPS = 16
 """DDIM steps from noise to a pose."""
-MAX_DEVIATION = 3.5
+MAX_DEVIATION = 5.0
 """Denoised poses are clamped to so many spreads from the mean: nothing in training lies further out."""
 GUIDANCE_BELOW_TIME = 0.5
 """Guidance acts at noise times below this, where denoised poses are clear."""
