@@ -240,7 +240,8 @@ class PoseNetwork(nn.Module):
         """The range of joints given how they move in the examples; where there are none, the predicted one."""
         given = examples.given[:, :, None, None].float()
         count = given.sum(1)
-        known = normalise(predicted, examples.vectors) * given
+        fixed = Range(*(part.detach() for part in predicted))  # facts are inputs, nothing to be learned by moving the range
+        known = normalise(fixed, examples.vectors) * given
         mean = known.sum(1) / count.clamp(min=1)
         deviation = (((known - mean[:, None]) * given).square().sum(1) / count.clamp(min=1)).sqrt()
         number = (count.log1p() / 3).expand_as(mean)[..., :1]
