@@ -178,6 +178,8 @@ class Export:
     """The .safetensors to write."""
     name: str = "training"
     """Folder of the training, in that of the run."""
+    motions: Path | None = None
+    """The folder of real motions, to calibrate scores by poses on characters that training left out; without, by samples."""
     force: bool = False
     """Overwrite a file that exists."""
 
@@ -188,6 +190,10 @@ class Export:
 
         check_output(self.out, force=self.force)
         network, steps = trained_so_far(PoseTraining(self.folder, name=self.name))
+        if self.motions is not None:
+            from akd.training.posespace.calibrate import calibrate
+
+            calibrate(network, self.motions)
         save_weights(network, self.out, {"steps": str(steps)})
         console().print(f"Wrote {self.out}, trained for {steps} steps", **PLAIN)
 

@@ -37,7 +37,9 @@ class Denoiser:
     """Rank of each joint in the order in which random numbers are assigned to joints."""
 
     @classmethod
-    def of(cls, network: PoseNetwork, descriptor: RigDescriptor, like: Poses | None = None) -> "Denoiser":
+    def of(
+        cls, network: PoseNetwork, descriptor: RigDescriptor, like: Float[Tensor, "example joint 3"] | None = None
+    ) -> "Denoiser":
         """The network for a rig, of which some poses may be known [rad]."""
         if like is not None and not network.config.example_blocks:
             raise AkdError("These weights cannot use example poses: take those of the package, or leave --like out.")

@@ -1,6 +1,8 @@
 """Poses that are known of a rig, by which its pose space is made: clips in its own file, or poses that the user gives."""
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from akd.character.clips import read_clip
 from akd.posespace.denoiser import Poses
@@ -15,7 +17,7 @@ MAX_RATE = 30.0
 """Most poses of a second of a clip [1/s]."""
 
 
-def chosen_examples(vectors: Poses, count: int = MAX_EXAMPLES) -> Poses:
+def chosen_examples(vectors: Poses, count: int = MAX_EXAMPLES) -> Float[Tensor, "example joint 3"]:
     """So many of the poses, evenly spaced."""
     return vectors[torch.linspace(0, len(vectors) - 1, min(count, len(vectors))).round().long()]
 

@@ -35,6 +35,8 @@ MAX_SHOWN = 5.0
 """Example poses are shown up to so many spreads from the mean."""
 MAX_ADAPTION = 2.0
 """Examples change a spread by at most this factor's exponential: from an eighth to seven times."""
+QUANTILES = 101
+"""Of anomalies, from the least to the largest."""
 MAX_SIZE = 4096
 """Largest width or number of anything that a weight file may claim."""
 NOISE_FEATURES = 32
@@ -193,6 +195,10 @@ class ExampleAttention(nn.Module):
 class PoseNetwork(nn.Module):
     """Rig encoder, range head and denoiser."""
 
+    calibration: Float[Tensor, "2 quantile"]
+    """Quantiles of the anomaly of real poses of rigs that training did not see: without examples, and with some. Zero before
+    calibration."""
+
     def __init__(self, config: NetworkConfig) -> None:
         super().__init__()
         self.config = config
@@ -215,6 +221,7 @@ class PoseNetwork(nn.Module):
             self.example_blocks = nn.ModuleList(Block(config, k % 2 == 0, modulated=False) for k in range(config.example_blocks))
             self.recall = nn.ModuleList(ExampleAttention(config) for _ in range((config.blocks + 1) // 2))
         if config.judges:
+            self.register_buffer("calibration", torch.zeros(2, QUANTILES))
             self.judge_norm = nn.LayerNorm(width)
             self.judge_joint = nn.Linear(width, 1)
             self.judge_pose = nn.Sequential(nn.Linear(2 * width, width), nn.GELU(approximate="tanh"), nn.Linear(width, 1))

@@ -78,14 +78,16 @@ def evenly_spaced(denoiser: Denoiser, path: Path) -> Path:
     return points_along(path, along, torch.linspace(0, float(along[-1]), len(path)))
 
 
-def points_along(path: Path, along: Float[Tensor, " point"], at: Float[Tensor, " frame"]) -> Path:
+def points_along(
+    path: Float[Tensor, "point joint 3"], along: Float[Tensor, " point"], at: Float[Tensor, " frame"]
+) -> Float[Tensor, "frame joint 3"]:
     """Points of a path at given lengths, between its own, which are at ``along``."""
     index = torch.searchsorted(along, at).clamp(1, len(path) - 1)
     share = (at - along[index - 1]) / (along[index] - along[index - 1]).clamp(min=1e-9)
     return torch.lerp(path[index - 1], path[index], share.clamp(0, 1)[:, None, None])
 
 
-def eased_path(path: Path, parts: int, each: int, easing: Easing) -> Path:
+def eased_path(path: Path, parts: int, each: int, easing: Easing) -> Float[Tensor, "eased joint 3"]:
     """The frames of a path of so many parts between keyframes, ``each`` frames a part; keyframes are met in any case."""
     time = torch.linspace(0, parts, parts * each + 1)
     if easing == "keys":

@@ -111,7 +111,7 @@ def _own_clips(rig: Rig, each: int) -> Iterator[np.ndarray]:
             yield distinct(pose_to_vectors(read.motion.pose).numpy().astype(np.float32))
 
 
-def distinct(vectors: Float[np.ndarray, "pose joint 3"]) -> Float[np.ndarray, "pose joint 3"]:
+def distinct(vectors: Float[np.ndarray, "pose joint 3"]) -> Float[np.ndarray, "kept joint 3"]:
     """The poses without those like the one before: a clip that stands still counts once."""
     kept = [0]
     for pose in range(1, len(vectors)):
