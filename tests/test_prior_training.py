@@ -1,5 +1,7 @@
 """A training run that is killed and one that is not end alike; what is filmed and said is fixed by seeds."""
 
+import json
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -94,3 +96,17 @@ def test_the_tokenizer_reads_capitals_and_spells_what_it_does_not_know(tmp_path:
     tokenizer = PreTrainedTokenizerFast.from_pretrained(tmp_path)
     assert tokenizer("A DOG walking.").input_ids == caption_tokenizer()("a dog walking.").input_ids
     assert tokenizer.unk_token_id not in tokenizer("zyzzyva").input_ids
+
+
+def test_curves_of_a_training_are_written_on_demand(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard", reason="the extra 'tensorboard' is not installed")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    train(small_network(), loss, replace(CONFIG, tensorboard=tmp_path / "curves"), tmp_path / "run")
+    found = EventAccumulator(str(tmp_path / "curves")).Reload()
+    logged = [json.loads(line)["loss"] for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
+    drawn = found.Scalars("loss")
+    assert [event.step for event in drawn] == list(range(CONFIG.steps))
+    assert np.allclose([event.value for event in drawn], logged, rtol=1e-4)
+    train(small_network(), loss, CONFIG, tmp_path / "without")
+    assert sorted(path.name for path in (tmp_path / "without").iterdir()) == ["log.jsonl", "state.safetensors"]

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from akd.skeleton import Pose as Pose
     from akd.skeleton import Skeleton as Skeleton
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _WHERE = {
     "load_rig": "assets", "auto_rig": "rigging.rig_file", "make_character": "pipeline.creature",

@@ -17,6 +17,7 @@ from akd.character.build import build_rig
 from akd.character.clips import read_clip
 from akd.character.export import Export, exported_scene, humanoid_bones, prepared, scene_from_stage
 from akd.errors import AkdError
+from akd.files.gltf.document import GltfSource
 from akd.files.labels_json import read_labels
 from akd.files.reading import file_bytes
 from akd.files.scene import Scene
@@ -193,7 +194,12 @@ def save_clips(
         raise AkdError(f"An animation is written as {known}, not {path.suffix or 'without an ending'}.")
     refuse_wishes(suffix, export, len(motions))
     motions = prepared(motions, export, fps)
-    if suffix == ".bvh":
+    if export.writer == "blender":
+        from akd.files.blender import fbx_from_glb
+
+        scene = exported_scene(rig, motions, export)
+        fbx_from_glb(scene_glb(rig, scene), path, scene.clips)
+    elif suffix == ".bvh":
         from akd.files.bvh import write_bvh
 
         (motion,) = motions.values()
@@ -205,18 +211,26 @@ def save_clips(
         write_vrma(path, scene, humanoid_bones(rig, scene), scene_from_stage(rig)[:3, 0])
     elif suffix in WRITERS:
         writer_of(path)(path, exported_scene(rig, motions, export))
-    elif rig.origin is not None and moves_own_file(rig):
-        from akd.files.gltf.write_clips import add_clips
-
-        write_file(path, add_clips(rig.origin.file, exported_scene(rig, motions, export)))
-    elif (export.names, export.keys) == ("own", "all") and export.root != "bone":
-        from akd.files.gltf.write_rig import write_rig
-
-        write_rig(rig, motions, path)  # with our limb labels
     else:
-        from akd.files.gltf.write_clips import encode_scene
+        write_file(path, _glb(rig, motions, export))
 
-        write_file(path, encode_scene(exported_scene(rig, motions, export)))
+
+def _glb(rig: Rig, motions: Mapping[str, Motion], export: Export) -> bytes:
+    """The user's own file with more clips, or a new one."""
+    if not moves_own_file(rig) and (export.names, export.keys) == ("own", "all") and export.root != "bone":
+        from akd.files.gltf.write_rig import encode_rig
+
+        return encode_rig(rig, motions)  # with our limb labels
+    return scene_glb(rig, exported_scene(rig, motions, export))
+
+
+def scene_glb(rig: Rig, scene: Scene) -> bytes:
+    """A scene as GLB: the user's own file with its clips, or a new file with all of its bones."""
+    from akd.files.gltf.write_clips import add_clips, encode_scene
+
+    if rig.origin is not None and moves_own_file(rig):
+        return add_clips(rig.origin.file, scene)
+    return encode_scene(scene.in_units(1.0))
 
 
 def refuse_wishes(suffix: str, export: Export, count: int) -> None:
@@ -227,8 +241,17 @@ def refuse_wishes(suffix: str, export: Export, count: int) -> None:
         raise AkdError("In a .vrma the hips carry the movement over the ground: leave --root bone out.")
     if suffix not in (".glb", ".fbx") and export.keys == "reduced":
         raise AkdError(f"Only .glb and .fbx have curves between keys, {suffix} has not: leave --keys out.")
+    if export.writer == "blender" and (suffix != ".fbx" or export.keys == "reduced"):
+        raise AkdError("Blender writes .fbx with a key on every frame: leave --writer blender or --keys reduced out.")
     if suffix == ".bvh" and (export.names != "own" or export.root == "bone"):
         raise AkdError("A .bvh has the joints of our own skeleton: write a .glb, .fbx or .usdz for --names and --root bone.")
+
+
+def has_morph_targets(rig: Rig) -> bool:
+    """Has the character's own file shapes that only its own format, or Blender, can carry on?"""
+    document = None if rig.origin is None else rig.origin.file.document
+    content = document.document.json if isinstance(document, GltfSource) else {}
+    return any(part.get("targets") for mesh in content.get("meshes", []) for part in mesh.get("primitives", []))
 
 
 def writer_of(path: Path) -> Callable[[Path, Scene], None]:

@@ -39,6 +39,8 @@ class Export:
     """A key on every frame, or as few keys on smooth curves as keep every point within half a millimetre on a person."""
     loop_suffix: bool = False
     """Let the clip's name end in -loop, which Godot understands."""
+    writer: Literal["own", "blender"] = "own"
+    """Who writes an FBX: our own writer, or Blender, which also keeps morph targets."""
 
 
 def prepared(motions: Mapping[str, Motion], export: Export, fps: float) -> dict[str, Motion]:

@@ -114,6 +114,7 @@ def convert(
     names: Literal["own", "mixamo", "vrm", "unreal"] = "own",
     keys: Literal["all", "reduced"] = "all",
     loop_suffix: bool = False,
+    writer: Literal["own", "blender"] = "own",
     force: bool = False,
     forward: Facing = None,
     height: Height = None,
@@ -133,13 +134,14 @@ def convert(
         names: Call the bones of a humanoid as Mixamo, VRM (and Unity) or Unreal do.
         keys: reduced writes as few keys as keep the skin within half a millimetre on a person, on smooth curves (.glb, .fbx).
         loop_suffix: Let the clip's name end in -loop, which Godot plays as a loop.
+        writer: Who writes an .fbx: akd, or the Blender that AKD_BLENDER names, which keeps morph targets.
         force: Overwrite the output if it exists.
     """
-    from akd.assets import ANIMATION_SUFFIXES, WRITERS, load_clips, motion_files, refuse_wishes, save_clips
+    from akd.assets import ANIMATION_SUFFIXES, WRITERS, has_morph_targets, load_clips, motion_files, refuse_wishes, save_clips
     from akd.character.export import Export
 
     check_output(out, force=force, source=motion_files(clip)[0], endings=ANIMATION_SUFFIXES)
-    export = Export(root, names, keys, loop_suffix)
+    export = Export(root, names, keys, loop_suffix, writer)
     refuse_wishes(out.suffix.lower(), export, 1)
     if Path(clip).is_dir():
         from akd.pipeline.export_runs import export_runs
@@ -155,6 +157,8 @@ def convert(
     seconds, residual = sum(each.motion.duration for each in read.values()), max(each.residual for each in read.values())
     clips = repr(next(iter(read))) if len(read) == 1 else f"{len(read)} clips"
     console().print(f"Wrote {out}: {clips}, {seconds:.2f} s, residual {residual:.2%} of a leg length.")
+    if out.suffix.lower() in WRITERS and writer == "own" and has_morph_targets(rig):
+        console().print("· Morph targets are not in it: a .glb has them, or an .fbx with --writer blender.", **PLAIN)
 
 
 def creature(

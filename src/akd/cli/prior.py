@@ -98,6 +98,8 @@ class Train:
     """Folder of the run."""
     steps: int | None = None
     """How many steps in all; by default those of the committed configuration."""
+    tensorboard: Path | None = None
+    """Also write curves of every step for TensorBoard, into this folder."""
 
     def run(self) -> None:
         from dataclasses import replace
@@ -105,7 +107,8 @@ class Train:
         from akd.training.prior.run import DECODER, VIDEO, PriorRun, train_vae_run, train_video_run
 
         train, config = (train_vae_run, DECODER) if self.part == "vae" else (train_video_run, VIDEO)
-        train(PriorRun(self.folder), config if self.steps is None else replace(config, steps=self.steps))
+        config = replace(config, steps=config.steps if self.steps is None else self.steps, tensorboard=self.tensorboard)
+        train(PriorRun(self.folder), config)
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,8 @@ class TrainingConfig:
     """Steps between checkpoints."""
     threads: int = 1
     """Of torch."""
+    tensorboard: Path | None = None
+    """Folder for curves in TensorBoard, beside the log; none by default."""
 
 
 class TrainingState:
@@ -138,6 +140,11 @@ def train(
     state = TrainingState(network, config)
     if checkpoint.exists():
         state.load(checkpoint)
+    curves = None
+    if config.tensorboard is not None:
+        from akd.pipeline.curves import add_numbers, open_curves
+
+        curves = open_curves(config.tensorboard, state.step)
     with (folder / "log.jsonl").open("a") as log:
         while state.step < config.steps:
             step, began = state.step, time.monotonic()
@@ -148,6 +155,8 @@ def train(
                 entry |= validate(state)
             entry["seconds"] = time.monotonic() - began
             log.write(json.dumps({key: float(f"{number:.5g}") for key, number in entry.items()}) + "\n")
+            if curves is not None:
+                add_numbers(curves, step, entry)
             if state.step % config.save_every == 0 or state.step == config.steps:
                 state.save(checkpoint)
                 log.flush()
