@@ -170,7 +170,7 @@ class Sample:
         for path, what in ((self.image, "picture"), (self.control, "control film")):
             if path is not None and not path.is_file():
                 raise AkdError(f"There is no {what} at {path}: check its name.")
-        prior = load_prior(self.name, **vars(self.hardware), tell=console().print)
+        prior = load_prior(self.name, **vars(self.hardware), way_back=False, tell=console().print)
         prior, condition = given_to(prior, image=self.image, control=self.control)
         if video:
             made = prior.sample(
@@ -209,7 +209,7 @@ class Probe:
         from akd.training.data_card import FIRST_HELD_OUT_SEED
         from akd.training.prior.probe import TIMES, creature_cases, probe
 
-        prior = load_prior(self.name, **vars(self.hardware))
+        prior = load_prior(self.name, **vars(self.hardware), way_back=False)
         seeds = range(FIRST_HELD_OUT_SEED, FIRST_HELD_OUT_SEED + self.individuals)
         plans = watched(self.plans, len(self.plans), "probing")
         cases = (case for plan in plans for case in creature_cases(plan, seeds, prior.film))

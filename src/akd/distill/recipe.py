@@ -1,6 +1,6 @@
 """Recipes: every choice that distillation leaves open, as one value."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from akd.distill.assumptions import CANDIDATES, CandidateName
@@ -137,11 +137,8 @@ QUICK = Recipe(
 )  # fmt: skip
 """Few looks, then fit: the prior finishes the film of the motion so far, with its first frame given where it takes one, and the
 motion is fitted to that film without asking it again."""
-BIG = Recipe(
-    iterations=24, estimator="sds", draws=1, compared_draws=1, denoising_steps=8, fit_steps=10, guidance=6.0,
-    t_start=(0.85, 0.95),
-    t_end=(0.6, 0.7),
-)  # fmt: skip
-"""For large models, whose evaluations are dear: few looks, each a film that is sampled from the motion so far with the first
-frame given and low guidance, and several steps towards it."""
+BIG = replace(QUICK, denoising_steps=12, fit_steps=60, guidance=5.0, compared_draws=1)
+"""For large models, whose evaluations are dear and whose encoders' way back needs the most memory: the quick recipe with more
+steps for each look, the guidance of their makers (low, because the first frame is given) and one draw where candidates are
+compared. Never run on a real card."""
 RECIPES: dict[str, Recipe] = {"default": DEFAULT, "quick": QUICK, "paper": PAPER, "big": BIG}

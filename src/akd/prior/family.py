@@ -97,6 +97,8 @@ class Family(ABC):
 
     spill: bool = False
     """Keep what the way back through the autoencoder needs in main memory."""
+    in_tiles: bool = False
+    """Decode large films in tiles, to bound memory: their seams are blended and differ a little from the whole."""
     compute_device: torch.device | None = None
     """Where networks and autoencoder compute, if that is not where their weights are."""
     residents: Sequence[Resident] = ()
@@ -185,6 +187,16 @@ class Family(ABC):
     @abstractmethod
     def decode(self, latents: Latents) -> Pixels:
         """Videos of latents."""
+
+    def decode_bounded(self, latents: Latents) -> Pixels:
+        """Videos of latents, in tiles where that is wanted and the autoencoder knows how."""
+        if not self.in_tiles or not hasattr(self.vae, "enable_tiling"):
+            return self.decode(latents)
+        self.vae.enable_tiling()
+        try:
+            return self.decode(latents)
+        finally:
+            self.vae.disable_tiling()  # encoding goes another way
 
     def condition(self, picture: Picture, cells: int) -> Condition:
         """The encoded first frame (a video of one frame) of films with that many latent frames."""

@@ -46,6 +46,8 @@ class MemoryNeeds:
     """What one evaluation of the network holds at its peak besides weights."""
     encode_gigabytes: float
     """What encoding a film and the way back hold at their peak besides weights."""
+    look_gigabytes: float = 0.0
+    """The same of encoding without a way back, and of decoding in tiles: where motions are fitted to pictures."""
 
     @property
     def loading_gigabytes(self) -> float:
@@ -58,10 +60,11 @@ class MemoryNeeds:
             return self.vae_gigabytes + share * self.network_gigabytes
         return self.vae_gigabytes + (share * self.largest_network_gigabytes if offload == "model" else 0.0)
 
-    def peak(self, offload: Residence, share: float = 1.0) -> float:
+    def peak(self, offload: Residence, share: float = 1.0, *, way_back: bool = True) -> float:
         """The most that is needed on the device at once, in one distillation step."""
         waiting = self.resting(offload, share) if offload == "none" else self.vae_gigabytes
-        return max(waiting + self.encode_gigabytes, self.resting(offload, share) + self.predict_gigabytes)
+        films = self.encode_gigabytes if way_back else self.look_gigabytes
+        return max(waiting + films, self.resting(offload, share) + self.predict_gigabytes)
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,7 @@ def memory_needs(
     return MemoryNeeds(
         (frames, height, width), prior.family.grid, sum(sizes), max(sizes), weight_gigabytes(vae),
         text_parameters * dtype.itemsize / GIGABYTE, predict_peak(prior, known.text, latents, dtype),
-        encode_peak(prior, frames, height, width, dtype),
+        encode_peak(prior, frames, height, width, dtype), look_peak(prior, frames, height, width, dtype, tiles=spill),
     )  # fmt: skip
 
 
@@ -136,6 +139,18 @@ def encode_peak(prior: VideoPrior, frames: int, height: int, width: int, dtype: 
         pixels = (video.permute(0, 4, 1, 2, 3) * 2 - 1).to(dtype)
         latents = prior.family.encode(pixels)
         torch.autograd.backward(latents, torch.ones_like(latents))
+    return tracker.peak / GIGABYTE
+
+
+@torch.no_grad()
+def look_peak(prior: VideoPrior, frames: int, height: int, width: int, dtype: torch.dtype, *, tiles: bool = True) -> float:
+    """Memory that encoding a film, and decoding one, hold at most [GB]."""
+    prior.family.in_tiles = tiles or type(prior.family).in_tiles
+    with ShapesOnly(fused=True), MemoryTracker("meta") as tracker:
+        pixels = torch.zeros(1, 3, frames, height, width, device="meta", dtype=dtype)
+        latents = prior.family.encode(pixels)
+        del pixels
+        prior.family.decode_bounded(latents)
     return tracker.peak / GIGABYTE
 
 

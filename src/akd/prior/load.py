@@ -40,15 +40,15 @@ MAX_FILM_PIXELS, MAX_FILM_FRAMES = 1_050_000, 257
 
 def load_prior(
     name: str = EMBEDDED, *, device: str = "auto", dtype: Dtype = "auto", offload: Offload = "auto", film: str | None = None,
-    quantize: Quantize = "auto", tell: Tell | None = None, **more: Any,
+    quantize: Quantize = "auto", way_back: bool = True, tell: Tell | None = None, **more: Any,
 ) -> VideoPrior:  # fmt: skip
     """A video model, ready; small CogVideoX models such as the embedded one run without diffusers (``akd.prior.embedded``).
 
     What is not said is chosen by the memory that is free (see ``Hardware``, whose further fields are options, too, and ``plan``).
-    ``tell`` hears what a download will cost and what was changed.
+    ``way_back``: whether gradients will go through the autoencoder. ``tell`` hears what a download costs and what was changed.
     """
     wanted = Hardware(str(device), dtype, offload, film, quantize, **more)
-    return load_planned(plan_prior(name, wanted), tell)
+    return load_planned(plan_prior(name, wanted, way_back=way_back), tell)
 
 
 def load_planned(plan: Plan, tell: Tell | None = None) -> VideoPrior:

@@ -56,7 +56,7 @@ def place(family: Any, device: torch.device, residence: Residence, *, spread: bo
     else:
         for network in family.networks:
             _layer_by_layer(network, device)
-    family.spill = device.type != "cpu"
+    family.spill = family.in_tiles = device.type != "cpu"
 
 
 def _take_turn(residents: Sequence[Resident], working: Resident) -> None:

@@ -72,8 +72,11 @@ class Plan:
         return "; ".join(parts) + "."
 
 
-def plan_prior(name: str, wanted: Hardware = Hardware()) -> Plan:  # noqa: B008
-    """The best plan for a model on this machine; a sentence if there is none."""
+def plan_prior(name: str, wanted: Hardware = Hardware(), *, way_back: bool = True) -> Plan:  # noqa: B008
+    """The best plan for a model on this machine; a sentence if there is none.
+
+    Without a way back, gradients do not go through the autoencoder: for samples, and recipes that fit motions to pictures.
+    """
     small = is_small(name)
     device = choose_device(wanted.device, small=small)
     dtype = choose_dtype(wanted.dtype, device)
@@ -89,10 +92,10 @@ def plan_prior(name: str, wanted: Hardware = Hardware()) -> Plan:  # noqa: B008
         # Of models whose configuration is not on this machine nothing is known before the download, and what is wrong with a
         # folder is said by those who load it.
         return plan
-    return fit(plan, wanted, needs, free_gigabytes(device))
+    return fit(plan, wanted, needs, free_gigabytes(device), way_back=way_back)
 
 
-def fit(plan: Plan, wanted: Hardware, needs: MemoryNeeds, free: float) -> Plan:
+def fit(plan: Plan, wanted: Hardware, needs: MemoryNeeds, free: float, *, way_back: bool = True) -> Plan:
     """A plan with the residence, film, batch and, if nothing else helps, 8-bit weights that fit into the free memory."""
     ways = _ways(plan, wanted)
     room = free - RESERVE_GIGABYTES
@@ -100,7 +103,7 @@ def fit(plan: Plan, wanted: Hardware, needs: MemoryNeeds, free: float) -> Plan:
         tried = needs if (sides, frames) == (1.0, 1.0) else _smaller(plan, needs, sides, frames)
         for offload, quantize in ways:
             share = _weight_share(needs, wanted, quantize)
-            peak = _peak(tried, plan, offload, share)
+            peak = _peak(tried, plan, offload, share, way_back)
             if peak <= room:
                 batch = max(int((room - tried.resting(offload, share)) / tried.predict_gigabytes), 1)
                 film = plan.film if tried is needs else tried.film
@@ -109,16 +112,16 @@ def fit(plan: Plan, wanted: Hardware, needs: MemoryNeeds, free: float) -> Plan:
                     peak_gigabytes=peak + RESERVE_GIGABYTES, free_gigabytes=free,
                 )  # fmt: skip
     offload, quantize = ways[-1]
-    least = _peak(needs, plan, offload, _weight_share(needs, wanted, quantize)) + RESERVE_GIGABYTES
+    least = _peak(needs, plan, offload, _weight_share(needs, wanted, quantize), way_back) + RESERVE_GIGABYTES
     raise AkdError(
         f"{plan.name} needs about {least:.0f} GB on {plan.device}, where {free:.1f} GB are free: give a smaller --film, "
         "--quantize int8, another --device, or a smaller model (see `akd doctor`)."
     )
 
 
-def _peak(needs: MemoryNeeds, plan: Plan, offload: Residence, share: float) -> float:
+def _peak(needs: MemoryNeeds, plan: Plan, offload: Residence, share: float, way_back: bool) -> float:
     """The most that a step needs; in main memory, the text encoders are there, too, until they have read."""
-    peak = needs.peak(offload, share)
+    peak = needs.peak(offload, share, way_back=way_back)
     return max(peak, needs.loading_gigabytes) if plan.device == "cpu" else peak
 
 

@@ -119,15 +119,17 @@ class VideoPrior:
             latents.register_hook(self._make_room)
         return latents
 
-    def _make_room(self, gradient: Tensor) -> None:
-        """The way back through the autoencoder needs more memory than anything else: networks that wait leave the device."""
+    def _make_room(self, gradient: Tensor | None = None) -> None:
+        """The way back through the autoencoder needs more memory than anything else, and decoding some: networks that wait leave
+        the device."""
         for resident in self.family.residents:
             resident.leave()
 
     @torch.no_grad()
     def decode(self, latents: Latents) -> Float[Tensor, "batch frame height width 3"]:
         """Videos of latents."""
-        pixels = self.family.decode(latents.to(self.device, self.family.vae.dtype)).float()
+        self._make_room()
+        pixels = self.family.decode_bounded(latents.to(self.device, self.family.vae.dtype)).float()
         return (pixels.permute(0, 2, 3, 4, 1) / 2 + 0.5).clamp(0, 1)
 
     @torch.no_grad()

@@ -18,6 +18,7 @@ ASPECT = 9, 16
 class HunyuanVideo15(HunyuanVideo):
     pipeline_class = "HunyuanVideo15Pipeline"
     encode_chunk_frames = 4
+    in_tiles = True  # everywhere, as its makers do it: attention over all cells of a film needs more memory than there is
 
     @property
     def max_text_tokens(self) -> int:
@@ -40,14 +41,6 @@ class HunyuanVideo15(HunyuanVideo):
     def encode(self, video: Pixels) -> Latents:
         vae = self.pipe.vae
         return posterior_mean(encode_in_chunks(vae.encoder, video, spill=self.spill)) * vae.config.scaling_factor
-
-    def decode(self, latents: Latents) -> Pixels:
-        """In tiles, as its makers do it: attention over all cells of a film needs more memory than there is."""
-        self.pipe.vae.enable_tiling()
-        try:
-            return super().decode(latents)
-        finally:
-            self.pipe.vae.use_tiling = False
 
     def predict(self, z_t: Latents, time: Tensor, text: TextEmbedding, condition: Condition | None = None) -> Latents:
         """Beside the noisy latents come those of the first frame and its mask, both zero where nothing is given."""
