@@ -101,9 +101,9 @@ def test_absurd_films_are_clamped_and_said() -> None:
     grid = FilmGrid(16, 5, 8)
     absurd = FilmSettings(width=2400, height=2400, frames=85, fps=16.0)
     film = clamped_film(absurd, grid, said.append)
-    assert (film.frames, film.height, film.width) == grid.nearest(85, 1024, 1024)
+    assert (film.frames, film.height, film.width) == (85, 768, 1360)
     assert said == [
-        "Its configuration says films of 85 frames of 2400 × 2400; 85 frames of 1024 × 1024 are used, --film says others."
+        "Its configuration says films of 85 frames of 2400 × 2400; 85 frames of 1360 × 768 are used, --film says others."
     ]
     usual = FilmSettings(width=1360, height=768, frames=85, fps=16.0)
     assert clamped_film(usual, grid, said.append) is usual

@@ -34,8 +34,8 @@ NEEDED_BY = {
     "WanImageToVideoPipeline": ("ftfy",), "WanVACEPipeline": ("ftfy",),
 }  # fmt: skip
 """Those packages by the class of a tokenizer or a pipeline."""
-MAX_FILM_PIXELS, MAX_FILM_FRAMES = 1_050_000, 257
-"""The largest films that a known model was trained on: 1360 × 768 (CogVideoX 1.5), 257 frames (LTX)."""
+LARGEST_FILM = (257, 768, 1360)
+"""Frames (LTX), height and width (CogVideoX 1.5) of the largest films that a known model was trained on."""
 
 
 def load_prior(
@@ -105,10 +105,12 @@ def _prior(family: Family, folder: Path, tell: Tell | None) -> VideoPrior:
 
 def clamped_film(film: FilmSettings, grid: FilmGrid, tell: Tell | None = None) -> FilmSettings:
     """Film settings within what any known model was trained on: configurations on the hub hold sizes that no card can take."""
-    shrink = min((MAX_FILM_PIXELS / (film.width * film.height)) ** 0.5, 1.0)
-    if shrink == 1.0 and film.frames <= MAX_FILM_FRAMES:
+    if film.width * film.height <= LARGEST_FILM[1] * LARGEST_FILM[2] and film.frames <= LARGEST_FILM[0]:
         return film
-    frames, height, width = grid.nearest(min(film.frames, MAX_FILM_FRAMES), int(film.height * shrink), int(film.width * shrink))
+    # Such sizes stand for "any": CogVideoX 1.5 says 300 × 300 cells and was trained on wide films.
+    large = film.width * film.height > LARGEST_FILM[1] * LARGEST_FILM[2]
+    sides = LARGEST_FILM[1:] if large else (film.height, film.width)
+    frames, height, width = grid.nearest(min(film.frames, LARGEST_FILM[0]), *sides)
     if tell is not None:
         said = f"{film.frames} frames of {film.width} × {film.height}"
         tell(f"Its configuration says films of {said}; {frames} frames of {width} × {height} are used, --film says others.")
