@@ -128,6 +128,9 @@ def test_a_frame_that_stands_in_the_film_is_the_first_of_its_samples(name: str) 
     condition = prior.condition(as_tensor(picture(height, width)))
     made = prior.sample_latents("a dog", steps=2, condition=condition)
     torch.testing.assert_close(made[:, :, :1], condition.latents)
+    z_t = torch.randn(2, *made.shape[1:])
+    guess = prior.denoise(z_t, torch.tensor([0.4, 0.8]), prior.embed("a dog"), condition=condition)
+    torch.testing.assert_close(guess.x0[:, :, :1], condition.latents.expand(2, -1, -1, -1, -1))
 
 
 @pytest.mark.parametrize("control", ["film", "first frame", "both", "nothing"])

@@ -179,7 +179,8 @@ class VideoPrior:
         prediction = self.predict(z_t, t, text, condition)
         if negative is not None and guidance != 1:
             prediction = classifier_free_guidance(prediction, self.predict(z_t, t, negative, condition), guidance)
-        return self.schedule.denoised(prediction, z_t.to(prediction), self.schedule.level(t.to(prediction)))
+        guess = self.schedule.denoised(prediction, z_t.to(prediction), self.schedule.level(t.to(prediction)))
+        return guess if condition is None else guess._replace(x0=condition.put_into(guess.x0))
 
     def sample_latents(
         self, text: str, *, count: int = 1, steps: int = 30, guidance: float = 5.0, negative: str = "", seed: int = 0,
