@@ -65,6 +65,8 @@ class Job:
     """Seed of a character that is made from the prompt."""
     expand: bool = True
     """Say a short prompt in the words of the prior's training captions, where the prior has such."""
+    scene: bool = False
+    """Add the view and ground of our films to a big model's prompt."""
     track: bool = False
     """Track the motion in a physics simulation, too."""
     forward: str | None = None
@@ -172,7 +174,8 @@ def read_character(job: Job) -> Rig:
 def sentences(job: Job, prior: VideoPrior) -> tuple[str, tuple[str, ...]]:
     """The prompt as the prior reads it, and the negative prompts."""
     if not prior.trained_on_captions:  # big models have read everything: the user's own words are best
-        return job.prompt, (prior.negative_prompt,)
+        seen = f"{job.prompt.rstrip('. ')}. {prior.scene}" if job.scene else job.prompt
+        return seen, (prior.negative_prompt,)
     told = prior.known_modifiers or ()
     return expand(job.prompt, prior.known_actions, told) if job.expand else job.prompt, negative_prompts(job.prompt)
 

@@ -86,6 +86,11 @@ class Family(ABC):
     """Name of its pipeline class in diffusers, as ``model_index.json`` has it."""
     negative_prompt: str = ""
     """What the model's makers tell it to stay away from."""
+    scene: str = (
+        "The whole body is in the picture, seen from the front right, on a floor of grey tiles before a pale sky; the camera"
+        " follows it smoothly."
+    )
+    """How our films look, in the words of the captions that big models were trained on."""
     takes_first_frame: bool = False
     """Whether the network can be given the first frame of a film (image-to-video)."""
     takes_control: bool = False

@@ -53,12 +53,15 @@ class VideoPrior:
     """Whether it is an image-to-video model, which can be given the first frame."""
     negative_prompt = ""
     """What the model's makers guide away from."""
+    scene = ""
+    """How our films look, as a sentence that may follow a prompt."""
 
     def __init__(self, family: Family, film: FilmSettings | None = None) -> None:
         self.family = family
         self.film = film or family.film
         """Settings of the films it takes."""
         self.takes_first_frame, self.negative_prompt = family.takes_first_frame, family.negative_prompt
+        self.scene = family.scene
         self.schedule = family.schedule()
         """Its noise schedule and kind of prediction."""
         self.batch: int | None = None
