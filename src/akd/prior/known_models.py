@@ -83,9 +83,9 @@ HUNYUAN_15_TEXT = {
     "encoder_hidden_states": (1, 1000, 3584), "encoder_attention_mask": (1, 1000),
     "encoder_hidden_states_2": (1, 256, 1472), "encoder_attention_mask_2": (1, 256),
 }  # fmt: skip
-FLOW = ("FlowMatchEulerDiscreteScheduler", {})
-WAN_SCHEDULER = ("UniPCMultistepScheduler", {"prediction_type": "flow_prediction", "use_flow_sigmas": True})
-COG_SCHEDULER = ("CogVideoXDDIMScheduler", {"prediction_type": "v_prediction", "rescale_betas_zero_snr": True})
+FLOW: Part = ("FlowMatchEulerDiscreteScheduler", {})
+WAN_SCHEDULER: Part = ("UniPCMultistepScheduler", {"prediction_type": "flow_prediction", "use_flow_sigmas": True})
+COG_SCHEDULER: Part = ("CogVideoXDDIMScheduler", {"prediction_type": "v_prediction", "rescale_betas_zero_snr": True})
 SCHEDULERS: dict[str, Part] = {
     "CogVideoXPipeline": COG_SCHEDULER, "CogVideoXImageToVideoPipeline": COG_SCHEDULER, "WanPipeline": WAN_SCHEDULER,
     "WanImageToVideoPipeline": WAN_SCHEDULER, "WanVACEPipeline": WAN_SCHEDULER, "LTXPipeline": FLOW,
@@ -115,11 +115,11 @@ def _wan(
 
 
 def _hunyuan15(pipeline: str, *readers: Part) -> KnownModel:
-    network = ("HunyuanVideo15Transformer3DModel", {})
+    network: Part = ("HunyuanVideo15Transformer3DModel", {})
     return KnownModel(pipeline, network, ("AutoencoderKLHunyuanVideo15", {}), (QWEN_7B, BYT5, *readers), HUNYUAN_15_TEXT)
 
 
-IMAGE = {"pipeline": "WanImageToVideoPipeline", "in_channels": 36}
+IMAGE: dict[str, Any] = {"pipeline": "WanImageToVideoPipeline", "in_channels": 36}
 KNOWN_MODELS: dict[str, KnownModel] = {
     "THUDM/CogVideoX-2b": _cogvideox(30, 30),
     "THUDM/CogVideoX-5b": _cogvideox(48, 42, use_rotary_positional_embeddings=True, use_learned_positional_embeddings=False),
