@@ -166,3 +166,12 @@ def test_only_vace_takes_a_control_film() -> None:
     prior = loaded(tiny("wan"))
     with pytest.raises(AkdError, match="VACE"):
         prior.control(torch.rand(1, 13, 32, 64, 3))
+
+
+def test_distilled_models_are_sampled_at_the_times_of_their_training() -> None:
+    from diffusers.pipelines.ltx2.utils import DISTILLED_SIGMA_VALUES
+
+    for name in ("ltx-condition", "ltx-2"):
+        schedule = loaded(tiny(name)).schedule
+        assert schedule.sampling_times(8).tolist() == pytest.approx([*DISTILLED_SIGMA_VALUES, 0.0])
+        assert len(schedule.sampling_times(9)) == 10

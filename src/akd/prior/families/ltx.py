@@ -22,6 +22,8 @@ from akd.prior.schedule import Latents, NoiseSchedule
 from akd.render.film import FilmSettings
 
 FRAME_RATE = 24.0
+EIGHT_STEPS = (1.0, 0.99375, 0.9875, 0.98125, 0.975, 0.909375, 0.725, 0.421875)
+"""Times that the distilled models were trained for."""
 
 
 class LTXVideo(Family):
@@ -52,7 +54,7 @@ class LTXVideo(Family):
 
     def schedule(self) -> NoiseSchedule:
         """The timestep shift grows with the size of the film; 3 is about right for the usual ones."""
-        return NoiseSchedule("flow", None, self.pipe.scheduler.config.num_train_timesteps, 3.0)
+        return NoiseSchedule("flow", None, self.pipe.scheduler.config.num_train_timesteps, 3.0, EIGHT_STEPS)
 
     def embed(self, text: str) -> TextEmbedding:
         embedded, mask, *_ = self.pipe.encode_prompt(text, do_classifier_free_guidance=False, device=self.text_device)

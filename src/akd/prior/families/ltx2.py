@@ -1,10 +1,11 @@
 """LTX-2: films with sound. Films alone are scored here, so the network is called with its two streams apart, as its makers do for
 guidance, and its stream of sound gets a single empty token."""
 
-import torch
+import math
+
 from torch import Tensor
 
-from akd.prior.families.ltx import FRAME_RATE, LTXVideo
+from akd.prior.families.ltx import EIGHT_STEPS, FRAME_RATE, LTXVideo
 from akd.prior.family import TextEmbedding
 from akd.prior.schedule import NoiseSchedule
 from akd.render.film import FilmSettings
@@ -28,7 +29,7 @@ class LTX2(LTXVideo):
     def schedule(self) -> NoiseSchedule:
         """The timestep shift grows with the size of the film: e^2.05 at most, from 4,096 tokens on."""
         largest = self.pipe.scheduler.config.get("max_shift") or 2.05
-        return NoiseSchedule("flow", None, self.pipe.scheduler.config.num_train_timesteps, float(torch.tensor(largest).exp()))
+        return NoiseSchedule("flow", None, self.pipe.scheduler.config.num_train_timesteps, math.exp(largest), EIGHT_STEPS)
 
     def embed(self, text: str) -> TextEmbedding:
         device = self.text_device
