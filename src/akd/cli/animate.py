@@ -30,7 +30,8 @@ def animate(
     n: int = 1,
     track: bool = False,
     expand: bool = True,
-    recipe: Literal["default", "paper", "big"] = "default",
+    scene: bool = False,
+    recipe: Literal["default", "quick", "paper", "big"] = "default",
     estimator: str | None = None,
     iterations: int | None = None,
     draws: int | None = None,
@@ -69,7 +70,8 @@ def animate(
         n: Number of motions, with seeds from --seed on, each in a folder of its own.
         track: Also track the motion in a physics simulation; both are kept.
         expand: Say the prompt in the words of the prior's training captions, where it has such; --no-expand leaves it alone.
-        recipe: default is quick; big is for large models; paper is the published one and takes hours.
+        scene: Add to the prompt how our films look (view, ground, camera), in a big model's wording: they know longer captions.
+        recipe: default; quick takes few looks at finished films; big is for large models; paper takes hours.
         estimator: Gradient estimator instead of the recipe's; a wrong name lists all.
         iterations: Number of iterations instead of the recipe's.
         draws: Noise samples per film instead of the recipe's.
@@ -107,7 +109,8 @@ def animate(
             }  # fmt: skip
             options: dict[str, Any] = {
                 "prior": prior, **vars(hardware), "seconds": seconds, "loop": loop, "in_place": in_place, "seed": seed,
-                "track": track, "expand": expand, "forward": forward, "height": height, "recipe": _recipe(recipe, loop, own),
+                "track": track, "expand": expand, "scene": scene, "forward": forward, "height": height,
+                "recipe": _recipe(recipe, loop, own),
             }  # fmt: skip
             if one_file:
                 _one_file(words, out, export or "glb", options, n=n, force=force, tensorboard=tensorboard)

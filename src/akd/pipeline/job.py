@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from akd.assets import check_height, check_seed, fingerprint
+from akd.creatures.wish import THEN, read_wish
 from akd.creatures.words import character
 from akd.distill.prompts import expand, negative_prompts
 from akd.distill.recipe import Recipe
@@ -48,7 +49,12 @@ class Job:
     dtype: Dtype = "auto"
     offload: Offload = "auto"
     film: str | None = None
-    quantize: Quantize = "none"
+    quantize: Quantize = "auto"
+    gguf: str | None = None
+    lora: str | None = None
+    spread: bool = False
+    compile: bool = False
+    attention: str | None = None
     seconds: float = 3.0
     loop: bool = False
     """The clip is a whole number of cycles, as near to ``seconds`` as that goes."""
@@ -59,6 +65,8 @@ class Job:
     """Seed of a character that is made from the prompt."""
     expand: bool = True
     """Say a short prompt in the words of the prior's training captions, where the prior has such."""
+    scene: bool = False
+    """Add the view and ground of our films to a big model's prompt."""
     track: bool = False
     """Track the motion in a physics simulation, too."""
     forward: str | None = None
@@ -73,6 +81,7 @@ class Job:
             raise AkdError(f"The sentence has {len(self.prompt)} letters; say it in at most {MAX_PROMPT}.")
         if not 0 < self.seconds <= LONGEST_CLIP:
             raise AkdError(f"A clip takes up to {LONGEST_CLIP:g} seconds, not {self.seconds:g}: choose --seconds in between.")
+        refuse_two_actions(self.prompt)
         if self.prompt.encode(errors="replace").decode() != self.prompt:
             raise AkdError("The sentence has bytes in it that are no text: type it again.")
         check_height(self.height)
@@ -83,7 +92,7 @@ class Job:
     @property
     def hardware(self) -> Hardware:
         """Where the prior computes."""
-        return Hardware(self.device, self.dtype, self.offload, self.film, self.quantize)
+        return Hardware(**{entry.name: getattr(self, entry.name) for entry in fields(Hardware)})
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -113,6 +122,16 @@ class Job:
         """The prompt as the name of a folder or a clip: "a fox walking" → "fox-walking"."""
         kept = [word for word in re.findall(r"[a-z0-9]+", self.prompt.lower()) if word not in UNNAMED_WORDS]
         return "-".join(kept)[:NAME_LENGTH].strip("-") or "run"
+
+
+def refuse_two_actions(prompt: str) -> None:
+    """One clip shows one action: a sentence that names a second one is two clips."""
+    if THEN.search(prompt.lower()) and (then := read_wish(prompt).then):
+        first, second = (text.strip(" ,;.") for text in THEN.split(prompt, maxsplit=1))
+        raise AkdError(
+            f"One clip shows one action, and {second!r} comes after {first!r}: make a clip of each, as in"
+            f' akd animate FILE "{first}" "{then.noun or "it"} {second}" --one-file.'
+        )
 
 
 def check_types(cls: type, values: Mapping[str, Any]) -> None:
@@ -155,8 +174,10 @@ def read_character(job: Job) -> Rig:
 def sentences(job: Job, prior: VideoPrior) -> tuple[str, tuple[str, ...]]:
     """The prompt as the prior reads it, and the negative prompts."""
     if not prior.trained_on_captions:  # big models have read everything: the user's own words are best
-        return job.prompt, (prior.negative_prompt,)
-    return expand(job.prompt, prior.known_actions) if job.expand else job.prompt, negative_prompts(job.prompt)
+        seen = f"{job.prompt.rstrip('. ')}. {prior.scene}" if job.scene else job.prompt
+        return seen, (prior.negative_prompt,)
+    told = prior.known_modifiers or ()
+    return expand(job.prompt, prior.known_actions, told) if job.expand else job.prompt, negative_prompts(job.prompt)
 
 
 def check_prior(job: Job, prior: VideoPrior) -> None:
@@ -171,7 +192,8 @@ def make_task(job: Job, prior: VideoPrior, rig: Rig) -> Task:
     """The task behind a job."""
     skinned = skinned_splats(rig, resolution=max(prior.film.width, prior.film.height)).to(film_device(prior.device))
     prompt, negative = sentences(job, prior)
-    return Task(rig, skinned, prior, prompt, negative, job.recipe, job.seconds, job.seed, job.loop)
+    wish = read_wish(job.prompt)
+    return Task(rig, skinned, prior, prompt, negative, job.recipe, job.seconds, job.seed, job.loop, wish)
 
 
 class Progress:
