@@ -56,6 +56,8 @@ TEST = ("m2m_horse", "m2m_spider", "m2m_shark", "q_ual2_human", "q_char_witch", 
 STATIC = ("static_spot/spot.obj", "pinocchio_data/sveta.obj")
 SOME = 16
 """Poses whose triangles are tested exactly."""
+SCORED = 40
+"""Poses whose scores are compared with those of broken ones."""
 FEW = 20
 """Poses of the very rig that PCA is given."""
 
@@ -159,7 +161,7 @@ def measure(case: Case, options: Options) -> dict[str, float | str]:
         if options.slow or name in ("model", "real"):
             row[f"{name}: crossing edges %"] = 100 * float(crossing_edges(case.rig, poses[:SOME]).mean())
     good = case.real if case.real is not None else made
-    row |= _solving(space, good, slow=options.slow) | _walking(space, good, slow=options.slow) | noticing(space, good)
+    row |= _solving(space, good, 10 if options.slow else 6, slow=options.slow) | _walking(space, good, slow=options.slow) | noticing(space, good)
     if options.slow:
         row |= _inverting(space, good)
     return row | _with_examples(space, case, options)
@@ -181,7 +183,8 @@ def _with_examples(space: PoseSpace, case: Case, options: Options) -> dict[str, 
         found = quality(space, case.others, poses)
         found["f1"] = 2 * found["precision"] * found["recall"] / max(found["precision"] + found["recall"], 1e-6)
         out |= {f"other clips, {name}: {key}": value for key, value in found.items() if key != "self-intersection"}
-    return out | {f"with examples, {key}": value for key, value in noticing(shown, case.others).items()}
+    judged = noticing(shown, case.others) if options.slow else {}
+    return out | {f"with examples, {key}": value for key, value in judged.items()}
 
 
 def _baselines(space: PoseSpace, case: Case, options: Options) -> dict[str, Poses]:
@@ -282,6 +285,7 @@ def _inverting(space: PoseSpace, good: Poses) -> dict[str, float]:
 
 
 def noticing(space: PoseSpace, real: Poses) -> dict[str, float]:
+    real = chosen_examples(real, SCORED)
     rng, score = np.random.default_rng(0), space.score(real)
     out = {"real percentile": float(score.percentile.mean()), "real called broken": 1 - float(score.plausible.float().mean())}
     return out | {
