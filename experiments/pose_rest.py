@@ -3,8 +3,8 @@
     python -m experiments.pose_rest
     python -m experiments.pose_rest --weights other.safetensors
 
-Bone frames jump where an arm at rest rises more than 26° above the horizontal (the seam, 116° from hanging): rows on both sides of
-it say whether that matters.
+Bone frames jump where an arm at rest rises more than 26° above the horizontal (the seam, 116° from hanging): rows on both sides
+of it say whether that matters.
 """
 
 from dataclasses import dataclass

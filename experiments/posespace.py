@@ -161,7 +161,8 @@ def measure(case: Case, options: Options) -> dict[str, float | str]:
         if options.slow or name in ("model", "real"):
             row[f"{name}: crossing edges %"] = 100 * float(crossing_edges(case.rig, poses[:SOME]).mean())
     good = case.real if case.real is not None else made
-    row |= _solving(space, good, 10 if options.slow else 6, slow=options.slow) | _walking(space, good, slow=options.slow) | noticing(space, good)
+    row |= _solving(space, good, 10 if options.slow else 6, slow=options.slow)
+    row |= _walking(space, good, slow=options.slow) | noticing(space, good)
     if options.slow:
         row |= _inverting(space, good)
     return row | _with_examples(space, case, options)
