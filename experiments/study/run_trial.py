@@ -10,7 +10,7 @@ from typing import Any
 from akd.assets import load_rig
 from akd.character.clips import read_clip
 from akd.creatures.build import creature
-from akd.distill.foot_locking import finish
+from akd.distill.finishing import finish
 from akd.distill.loop import Distillation
 from akd.distill.task import CLIP_FPS, Task
 from akd.errors import AkdError
@@ -156,6 +156,8 @@ def _iterate(trial: Trial, run: Distillation, own_jerk: float | None, folder: Ru
         numbers = run.step()
     work = {"evaluations": prior.evaluations - before[0], "renders": prior.renders - before[1]}
     entry: dict[str, Any] = {"iteration": run.iteration - 1, **numbers, **work, "seconds": time.perf_counter() - begun}
+    if run.compared:
+        entry["compared"] = run.compared
     measured = None
     if run.iteration % max(MEASURE_EVERY, trial.iterations // MAX_MEASUREMENTS) == 0:
         measured = evaluate(run.task.rig, finish(run.task, run.trajectory), from_file=False)

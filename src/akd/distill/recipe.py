@@ -3,8 +3,9 @@
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
+from akd.distill.assumptions import CANDIDATES, CandidateName
 from akd.distill.estimators import ESTIMATORS
-from akd.distill.trajectory import CurveKind
+from akd.distill.trajectory import CurveKind, is_antiphase
 from akd.errors import AkdError
 
 RecipeName = Literal["default", "paper", "big"]
@@ -19,7 +20,7 @@ RENAMED = {
 LIMITS: dict[str, tuple[float, float]] = {
     "iterations": (1, 1_000_000), "draws": (1, 1000), "denoising_steps": (1, 1000), "fit_steps": (1, 1000),
     "guidance": (-1000, 1000), "learning_rate": (0, 100), "t_start": (0, 1), "t_end": (0, 1), "t_annealed": (0, 1),
-    "phase_offsets": (-1, 1), "decide_at": (0, 1), "phases_at": (0, 1), "smooth": (0, 1e12), "ground": (0, 1e12),
+    "prune_at": (0, 1), "decide_at": (0, 1), "phases_at": (0, 1), "smooth": (0, 1e12), "ground": (0, 1e12),
     "contact": (0, 1e12), "contact_from": (0, 1), "coefficient_penalty": (0, 1e12), "plausible": (0, 1e12),
     "cycles_per_film": (0.01, 100), "speed": (-10, 10),
 }  # fmt: skip
@@ -33,6 +34,7 @@ class Recipe:
 
     iterations: int = 90
     curves: CurveKind = "fourier"
+    """Of cycles; what happens once is made of splines. Splines and free frames are without candidates."""
     estimator: str = "vp_sds"
     """One of ``ESTIMATORS``."""
     draws: int = 8
@@ -51,10 +53,12 @@ class Recipe:
     t_end: tuple[float, float] = (0.6, 0.7)
     """… and from the share ``t_annealed`` of the iterations on; linear in between."""
     t_annealed: float = 1.0
-    phase_offsets: tuple[float, ...] = (0.0, 0.5)
-    """One candidate is begun for each of these phase offsets between the sides …"""
+    candidates: tuple[CandidateName, ...] = ("in phase", "antiphase", "staying", "once", "carried", "aloft")
+    """Structures that are begun where the body suits them (see ``assumptions``) …"""
+    prune_at: float = 0.1
+    """… of which the better two go on after this share of the iterations …"""
     decide_at: float = 0.25
-    """… and after this share of the iterations the one with the least error is kept."""
+    """… and one after this share: the one with the least error."""
     phases_at: tuple[float, ...] = (0.15, 0.4, 0.7)
     """Shares of the iterations after which the order of the legs is chosen (see ``phases``)."""
     anatomy: bool = True
@@ -83,8 +87,9 @@ class Recipe:
             value = getattr(self, name)
             if not all(low <= part <= high for part in (value if isinstance(value, tuple) else (value,))):
                 raise AkdError(f"The recipe's {name.replace('_', ' ')} lies between {low:g} and {high:g}, not at {value}.")
-        if not self.phase_offsets:
-            raise AkdError("The recipe's phase offsets are missing: it needs one for each candidate.")
+        if not self.candidates or not set(self.candidates) <= set(CANDIDATES):
+            given = ", ".join(self.candidates) or "none"
+            raise AkdError(f"The recipe's candidates are some of {', '.join(CANDIDATES)}, not {given}.")
         if self.estimator not in ESTIMATORS:
             raise AkdError(f"There is no estimator {self.estimator!r}; choose one of {', '.join(ESTIMATORS)}.")
 
@@ -94,6 +99,9 @@ class Recipe:
         named: dict[str, Any] = {
             RENAMED.get(name, name): tuple(value) if isinstance(value, list) else value for name, value in values.items()
         }
+        if "phase_offsets" in named:  # before there were candidates of other kinds
+            offsets = named.pop("phase_offsets")
+            named["candidates"] = tuple("antiphase" if is_antiphase(offset) else "in phase" for offset in offsets)
         estimator = named.get("estimator", cls.estimator)
         named["estimator"] = RENAMED_ESTIMATORS.get(estimator, estimator)
         unknown = sorted(set(named) - {entry.name for entry in fields(cls)})

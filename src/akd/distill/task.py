@@ -21,6 +21,8 @@ CLIP_FPS = 30.0
 """Frames per second of finished clips, whatever rate the prior's films have."""
 REFERENCE_FILM = FilmSettings(frames=17, fps=12.0, reference_leg=0.9)
 """The film to which the recipes' cycles belong, as long as four thirds of a second for legs of 0.9 m."""
+COMPARISON_VIEWS = 3
+"""Views under which candidates are compared."""
 COMPARISON_NOISE = (0.45, 0.85)
 """Range of timesteps at which errors tell the orders of legs apart."""
 
@@ -42,6 +44,8 @@ class Task:
     seed: int = 0
     loop: bool = False
     """The finished clip is a whole number of cycles."""
+    expected: str = ""
+    """The action that the sentence seems to name, which puts one candidate first and has no other effect."""
 
     @property
     def fps(self) -> float:
@@ -85,10 +89,11 @@ class Task:
             seconds = max(round(self.seconds / curves.period), 1) * curves.period
             count = max(round(seconds * CLIP_FPS), 4)
             return trajectory.motion(count + 1, count / seconds)
+        seconds = min(self.seconds, curves.duration)  # what happens once is over with the prior's film
         if curves.has_corners:
             # Linear interpolation between frames would show as corners at a higher rate.
-            return resample(trajectory.motion(round(self.seconds * self.fps) + 1, self.fps), CLIP_FPS)
-        return trajectory.motion(round(self.seconds * CLIP_FPS) + 1, CLIP_FPS)
+            return resample(trajectory.motion(round(seconds * self.fps) + 1, self.fps), CLIP_FPS)
+        return trajectory.motion(round(seconds * CLIP_FPS) + 1, CLIP_FPS)
 
 
 def motion_error(

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from akd.creatures.captions import action_from_prompt
-from akd.distill.foot_locking import finish
+from akd.distill.finishing import finish
 from akd.distill.loop import Distillation
 from akd.distill.recipe import RECIPES, Recipe
 from akd.distill.task import Task
@@ -128,6 +128,7 @@ def optimise(run: Distillation, folder: RunFolder, progress: Progress) -> Motion
         with memory_in_one_sentence(f"at iteration {run.iteration + 1} of {total}"):
             numbers = run.step()
         numbers = {"iteration": run.iteration - 1, **numbers, "seconds": time.perf_counter() - begun}
+        found: dict[str, Any] = {"compared": run.compared} if run.compared else {}
         done += 1
         if done == WARM_UP:
             left = seconds_left(run, numbers["seconds"], candidates)
@@ -138,9 +139,10 @@ def optimise(run: Distillation, folder: RunFolder, progress: Progress) -> Motion
         if run.iteration % MEASURE_EVERY == 0:
             motion = finish(task, run.trajectory)
             measured = evaluate(task.rig, motion)
+            found["measured"] = measured.as_dict()
             if run.iteration % STRIP_EVERY == 0:
                 write_image(folder["strip.png"], strip_picture(task.rig, motion))
-        folder.append_log(numbers | ({} if measured is None else {"measured": measured.as_dict()}))
+        folder.append_log(numbers | found)
         save_checkpoint(run, folder["checkpoint.safetensors"])
         progress.iteration(numbers, measured)
     return finish(task, run.trajectory) if motion is None else motion

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from akd.assets import check_height, check_seed, fingerprint
+from akd.creatures.wish import read_wish
 from akd.creatures.words import character
 from akd.distill.prompts import expand, negative_prompts
 from akd.distill.recipe import Recipe
@@ -169,7 +170,8 @@ def make_task(job: Job, prior: VideoPrior, rig: Rig) -> Task:
     """The task behind a job."""
     skinned = skinned_splats(rig, resolution=max(prior.film.width, prior.film.height)).to(film_device(prior.device))
     prompt, negative = sentences(job, prior)
-    return Task(rig, skinned, prior, prompt, negative, job.recipe, job.seconds, job.seed, job.loop)
+    expected = read_wish(job.prompt).action
+    return Task(rig, skinned, prior, prompt, negative, job.recipe, job.seconds, job.seed, job.loop, expected)
 
 
 class Progress:

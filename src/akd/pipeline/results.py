@@ -124,7 +124,7 @@ def strip_picture(rig: Rig, motion: Motion) -> Image.Image:
 
 def curves(log: tuple[Mapping[str, Any], ...]) -> dict[str, list[float]]:
     """What changed over the iterations, by name."""
-    names = dict.fromkeys(name for entry in log for name in entry if name not in ("iteration", "seconds", "measured"))
+    names = dict.fromkeys(name for entry in log for name in entry if name not in ("iteration", "seconds", "measured", "compared"))
     return {name: [entry.get(name, float("nan")) for entry in log] for name in names}
 
 
