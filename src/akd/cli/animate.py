@@ -29,7 +29,7 @@ def animate(
     n: int = 1,
     track: bool = False,
     expand: bool = True,
-    recipe: Literal["default", "paper", "big"] = "default",
+    recipe: Literal["default", "quick", "paper", "big"] = "default",
     estimator: str | None = None,
     iterations: int | None = None,
     draws: int | None = None,
@@ -68,7 +68,7 @@ def animate(
         n: Number of motions, with seeds from --seed on, each in a folder of its own.
         track: Also track the motion in a physics simulation; both are kept.
         expand: Say the prompt in the words of the prior's training captions, where it has such; --no-expand leaves it alone.
-        recipe: default is quick; big is for large models; paper is the published one and takes hours.
+        recipe: default; quick takes few looks at finished films; big is for large models; paper takes hours.
         estimator: Gradient estimator instead of the recipe's; a wrong name lists all.
         iterations: Number of iterations instead of the recipe's.
         draws: Noise samples per film instead of the recipe's.

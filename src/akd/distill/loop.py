@@ -1,5 +1,6 @@
 """The distillation loop: trajectory → motion → film → latents → gradient of the prior → a better trajectory."""
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -16,6 +17,7 @@ from akd.distill.assumptions import Assumptions, CandidateName, body_axis, candi
 from akd.distill.estimators import ScoreInputs, draw_noise, score_gradient
 from akd.distill.losses import STANCE_HEIGHT, FootMotion, GroundContacts, foot_motion, ground_depth, lift, slip, smoothness
 from akd.distill.phases import choose_phases
+from akd.distill.pictures import picture_distance
 from akd.distill.reach import joint_reach
 from akd.distill.recipe import PAPER_LATENTS, Recipe
 from akd.distill.soft_film import film_softly
@@ -161,17 +163,26 @@ class Distillation:
         """One gradient of the prior, and the steps of the optimiser towards the latents that it points to."""
         task, recipe, prior, trajectory = self.task, self.task.recipe, self.task.prior, candidate.trajectory
         target, start = None, window_start(task, trajectory, self.iteration)
-        for _ in range(recipe.fit_steps):
+        in_pictures, elements = recipe.fit == "pictures", math.prod(prior.film_latents)
+        for step in range(recipe.fit_steps):
             motion = trajectory.motion(prior.film.frames, task.fps, start)
             video = film_softly(task.rig.skeleton, self._shown(trajectory, motion), task.skinned, prior.film, view)
-            z = prior.encode(video[None])
+            z = prior.encode((video.detach() if in_pictures else video)[None]) if target is None or not in_pictures else None
             if target is None:
+                assert z is not None
                 inputs = inputs._replace(condition=task.condition(video))
                 gradient = score_gradient(recipe.estimator, prior, z.detach(), inputs)
                 target = z.detach() - gradient
+                target = prior.decode(target)[0] if in_pictures else target
+                if recipe.fit_steps > 1:
+                    candidate.reset_momentum()
             losses, posed, feet = self._losses(trajectory, motion)
-            score = ((z - target).square().sum() / 2).to(motion.pose.angles.device)  # latents may be on a card
-            total = score + z.numel() / PAPER_LATENTS * sum(losses.values())
+            if in_pictures:
+                score = picture_distance(video, target, step / recipe.fit_steps, elements)
+            else:
+                score = (z - target).square().sum() / 2
+            score = score.to(motion.pose.angles.device)  # latents may be on a card
+            total = score + elements / PAPER_LATENTS * sum(losses.values())
             candidate.descend(total, recipe, self.iteration)
             self._follow_support(trajectory, posed, feet)
         return {"score": float(gradient.square().mean().sqrt()), **{name: float(loss.detach()) for name, loss in losses.items()}}

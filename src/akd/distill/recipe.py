@@ -8,7 +8,7 @@ from akd.distill.estimators import ESTIMATORS
 from akd.distill.trajectory import CurveKind, is_antiphase
 from akd.errors import AkdError
 
-RecipeName = Literal["default", "paper", "big"]
+RecipeName = Literal["default", "quick", "paper", "big"]
 PAPER_LATENTS = 1_123_200
 """Size of the latents of the paper's film, to which the weights of the losses belong."""
 RENAMED = {
@@ -18,7 +18,8 @@ RENAMED = {
 }  # fmt: skip
 """Entries of runs that version 0.1 began, and what they are called now."""
 LIMITS: dict[str, tuple[float, float]] = {
-    "iterations": (1, 1_000_000), "draws": (1, 1000), "denoising_steps": (1, 1000), "fit_steps": (1, 1000),
+    "iterations": (1, 1_000_000), "draws": (1, 1000), "compared_draws": (1, 1000), "denoising_steps": (1, 1000),
+    "fit_steps": (1, 1000),
     "guidance": (-1000, 1000), "learning_rate": (0, 100), "t_start": (0, 1), "t_end": (0, 1), "t_annealed": (0, 1),
     "prune_at": (0, 1), "decide_at": (0, 1), "phases_at": (0, 1), "smooth": (0, 1e12), "ground": (0, 1e12),
     "contact": (0, 1e12), "contact_from": (0, 1), "coefficient_penalty": (0, 1e12), "plausible": (0, 1e12),
@@ -42,7 +43,9 @@ class Recipe:
     denoising_steps: int = 1
     """Denoising steps per score: one predicts the mean of all films, several predict one of them."""
     fit_steps: int = 1
-    """Steps of the optimiser towards one prediction before the next is made."""
+    """Steps of the optimiser towards one prediction before the next is made …"""
+    fit: Literal["latents", "pictures"] = "latents"
+    """… which is compared with the film as latents, or decoded and as pictures out of focus, without the encoder."""
     guidance: float = 3.5
     """Classifier-free guidance."""
     first_frame: bool = True
@@ -58,7 +61,9 @@ class Recipe:
     prune_at: float = 0.1
     """… of which the better two go on after this share of the iterations …"""
     decide_at: float = 0.25
-    """… and one after this share: the one with the least error."""
+    """… and one after this share: the one with the least error …"""
+    compared_draws: int = 8
+    """… over so many noise samples of each view."""
     phases_at: tuple[float, ...] = (0.15, 0.4, 0.7)
     """Shares of the iterations after which the order of the legs is chosen (see ``phases``)."""
     anatomy: bool = True
@@ -126,10 +131,17 @@ PAPER = Recipe(
     t_end=(0.02, 0.5), t_annealed=0.5, phases_at=(), anatomy=False, contact=0.0, lock_feet=False,
 )  # fmt: skip
 """The paper's; it does not publish a learning rate."""
+QUICK = Recipe(
+    iterations=8, estimator="sds", draws=1, denoising_steps=8, fit_steps=40, fit="pictures", t_start=(0.93, 0.95),
+    t_end=(0.5, 0.55), phases_at=(0.4, 0.7), compared_draws=4,
+)  # fmt: skip
+"""Few looks, then fit: the prior finishes the film of the motion so far, with its first frame given where it takes one, and the
+motion is fitted to that film without asking it again."""
 BIG = Recipe(
-    iterations=24, estimator="sds", draws=1, denoising_steps=8, fit_steps=10, guidance=6.0, t_start=(0.85, 0.95),
+    iterations=24, estimator="sds", draws=1, compared_draws=1, denoising_steps=8, fit_steps=10, guidance=6.0,
+    t_start=(0.85, 0.95),
     t_end=(0.6, 0.7),
 )  # fmt: skip
 """For large models, whose evaluations are dear: few looks, each a film that is sampled from the motion so far with the first
 frame given and low guidance, and several steps towards it."""
-RECIPES: dict[str, Recipe] = {"default": DEFAULT, "paper": PAPER, "big": BIG}
+RECIPES: dict[str, Recipe] = {"default": DEFAULT, "quick": QUICK, "paper": PAPER, "big": BIG}

@@ -102,7 +102,7 @@ def motion_error(
     """A function from motions to the prior's error on their films, with the same noise and views for every motion."""
     prior = task.prior
     cameras = prior.film.sample_views(views, randomness)
-    draws = [draw_noise(prior.film_latents, task.recipe.draws, COMPARISON_NOISE, randomness) for _ in cameras]
+    draws = [draw_noise(prior.film_latents, task.recipe.compared_draws, COMPARISON_NOISE, randomness) for _ in cameras]
 
     @torch.no_grad()
     def mean_error(motion: Motion) -> float:
