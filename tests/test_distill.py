@@ -9,6 +9,7 @@ import torch
 from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
 from akd.creatures.neutral import neutral_pose
+from akd.creatures.wish import read_wish
 from akd.distill.assumptions import CANDIDATES
 from akd.distill.estimators import ScoreInputs, csd, dds, draw_noise, sds, variance_preserving_sds
 from akd.distill.loop import Distillation, distill, initial_trajectory, update_height, update_speed, without_steady_path
@@ -346,7 +347,7 @@ def test_the_prior_decides_between_the_candidates(name: str) -> None:
     skinned = skinned_splats(rig)
     prior = GaussianPrior(torch.zeros(1, 3, 9, 16, 16))
     recipe = Recipe(iterations=4, draws=1, prune_at=0.25, decide_at=0.5, phases_at=())
-    task = Task(rig, skinned, prior, "", ("",), recipe, 1.0, seed=3, expected="wave")
+    task = Task(rig, skinned, prior, "", ("",), recipe, 1.0, seed=3, wish=read_wish("a human waving"))
     run = Distillation(task)
     assert [each.name for each in run.candidates] == ["staying", "in phase", "antiphase", "once"], "the sentence only orders them"
     (wanted,) = (each for each in run.candidates if each.name == name)

@@ -95,7 +95,7 @@ def run_trial(trial: Trial, context: StudyContext, progress: Progress) -> Row:
         folder.forget_log_from(run.iteration)
         while run.iteration < trial.iterations:
             _iterate(trial, run, own_jerk, folder, progress)
-        motion = finish(task, run.trajectory)
+        motion = finish(task, run.trajectory).motion
         strip_picture(rig, motion).save(folder["strip.png"])
         measured = evaluate(rig, motion, from_file=False)
         return row_of(trial, measured, own_jerk, folder.log()) | eye_row(rig, motion, trial.task, False)
@@ -160,7 +160,7 @@ def _iterate(trial: Trial, run: Distillation, own_jerk: float | None, folder: Ru
         entry["compared"] = run.compared
     measured = None
     if run.iteration % max(MEASURE_EVERY, trial.iterations // MAX_MEASUREMENTS) == 0:
-        measured = evaluate(run.task.rig, finish(run.task, run.trajectory), from_file=False)
+        measured = evaluate(run.task.rig, finish(run.task, run.trajectory).motion, from_file=False)
         tested: Success = success(measured, trial.task, own_jerk)
         entry |= {"success": tested.passed, "failures": list(tested.failures)}
     folder.append_log(entry)

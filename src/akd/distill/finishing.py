@@ -6,14 +6,20 @@ from akd.contact.prepare import prepare
 from akd.contact.support import raise_above_ground, stand_on_skin
 from akd.distill.assumptions import has_feet
 from akd.distill.gait import KINEMATICS, lock_feet
+from akd.distill.modifiers import Modified, modified
 from akd.distill.task import Task
 from akd.distill.trajectory import Trajectory
 from akd.motion import Motion
 
 
 @torch.no_grad()
-def finish(task: Task, trajectory: Trajectory) -> Motion:
-    """The finished clip of a task: a gait with its timing and locked feet, anything else carried as its structure assumes.
+def finish(task: Task, trajectory: Trajectory) -> Modified:
+    """The finished clip of a task, with what the sentence says beside its action, and what of that had no effect."""
+    return modified(task.rig, supported(task, trajectory), task.wish, trajectory.assumptions)
+
+
+def supported(task: Task, trajectory: Trajectory) -> Motion:
+    """The clip on what carries it: a gait with its timing and locked feet, anything else carried as its structure assumes.
 
     Feet that stand are locked, a body on any skin is put on what is low and slow, and one that nothing carries stays where
     it is, above the ground.

@@ -290,7 +290,7 @@ def begun_candidates(task: Task) -> dict[CandidateName, Assumptions]:
     recipe = task.recipe
     if recipe.curves != "fourier":
         return {"once": Assumptions(task.loop and recipe.curves == "spline", "none", travels=True, support="feet")}
-    return candidates_for(task.rig, recipe.candidates, loop=task.loop, expected=task.expected)
+    return candidates_for(task.rig, recipe.candidates, loop=task.loop, expected=task.wish.action if task.wish else "")
 
 
 def initial_trajectory(task: Task, assumptions: Assumptions) -> Trajectory:

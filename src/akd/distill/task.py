@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from akd.creatures.wish import Wish
 from akd.distill.estimators import draw_noise
 from akd.distill.recipe import Recipe
 from akd.distill.trajectory import Trajectory
@@ -44,8 +45,9 @@ class Task:
     seed: int = 0
     loop: bool = False
     """The finished clip is a whole number of cycles."""
-    expected: str = ""
-    """The action that the sentence seems to name, which puts one candidate first and has no other effect."""
+    wish: Wish | None = None
+    """What the sentence asks for: its action puts one candidate first and has no other effect, and side, speed and count are
+    done to the finished clip."""
 
     @property
     def fps(self) -> float:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from akd.assets import check_height, check_seed, fingerprint
-from akd.creatures.wish import read_wish
+from akd.creatures.wish import THEN, read_wish
 from akd.creatures.words import character
 from akd.distill.prompts import expand, negative_prompts
 from akd.distill.recipe import Recipe
@@ -73,6 +73,7 @@ class Job:
             raise AkdError(f"The sentence has {len(self.prompt)} letters; say it in at most {MAX_PROMPT}.")
         if not 0 < self.seconds <= LONGEST_CLIP:
             raise AkdError(f"A clip takes up to {LONGEST_CLIP:g} seconds, not {self.seconds:g}: choose --seconds in between.")
+        refuse_two_actions(self.prompt)
         if self.prompt.encode(errors="replace").decode() != self.prompt:
             raise AkdError("The sentence has bytes in it that are no text: type it again.")
         check_height(self.height)
@@ -115,6 +116,16 @@ class Job:
         return "-".join(kept)[:NAME_LENGTH].strip("-") or "run"
 
 
+def refuse_two_actions(prompt: str) -> None:
+    """One clip shows one action: a sentence that names a second one is two clips."""
+    if THEN.search(prompt.lower()) and (then := read_wish(prompt).then):
+        first, second = (text.strip(" ,;.") for text in THEN.split(prompt, maxsplit=1))
+        raise AkdError(
+            f"One clip shows one action, and {second!r} comes after {first!r}: make a clip of each, as in"
+            f' akd animate FILE "{first}" "{then.noun or "it"} {second}" --one-file.'
+        )
+
+
 def check_types(cls: type, values: Mapping[str, Any]) -> None:
     """Refuse entries of a JSON object that do not have the types of a dataclass's fields."""
     hints = _hints(cls)
@@ -155,7 +166,8 @@ def sentences(job: Job, prior: VideoPrior) -> tuple[str, tuple[str, ...]]:
     """The prompt as the prior reads it, and the negative prompts."""
     if not prior.trained_on_captions:  # big models have read everything: the user's own words are best
         return job.prompt, (prior.negative_prompt,)
-    return expand(job.prompt, prior.known_actions) if job.expand else job.prompt, negative_prompts(job.prompt)
+    told = prior.known_modifiers or ()
+    return expand(job.prompt, prior.known_actions, told) if job.expand else job.prompt, negative_prompts(job.prompt)
 
 
 def check_prior(job: Job, prior: VideoPrior) -> None:
@@ -170,8 +182,8 @@ def make_task(job: Job, prior: VideoPrior, rig: Rig) -> Task:
     """The task behind a job."""
     skinned = skinned_splats(rig, resolution=max(prior.film.width, prior.film.height)).to(film_device(prior.device))
     prompt, negative = sentences(job, prior)
-    expected = read_wish(job.prompt).action
-    return Task(rig, skinned, prior, prompt, negative, job.recipe, job.seconds, job.seed, job.loop, expected)
+    wish = read_wish(job.prompt)
+    return Task(rig, skinned, prior, prompt, negative, job.recipe, job.seconds, job.seed, job.loop, wish)
 
 
 class Progress:
