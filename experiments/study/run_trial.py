@@ -51,6 +51,8 @@ class StudyContext:
     """An earlier checkpoint of the prior, for the arm that needs one."""
     assets: Path | None = None
     """Folder with other people's rigs."""
+    motions: Path | None = None
+    """Folder with real motion, of whose test part the table of actions takes rigs."""
 
     def prior_of(self, kind: PriorKind, ground: bool) -> CountedPrior:
         """The prior of a trial, with its counters at zero."""
