@@ -5,10 +5,13 @@ from dataclasses import replace
 import pytest
 import torch
 
+from akd.contact.traces import trace
 from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
 from akd.creatures.wish import read_wish
-from akd.distill.loop import Distillation, distill
+from akd.distill.assumptions import CANDIDATES
+from akd.distill.finishing import finish
+from akd.distill.loop import Distillation, distill, initial_trajectory
 from akd.distill.pictures import blurred, picture_distance
 from akd.distill.recipe import QUICK, Recipe
 from akd.distill.soft_film import film_softly
@@ -35,7 +38,8 @@ class KnowingPrior(GaussianPrior):
             self.films = {
                 text: self.encode(film(HUMAN.skeleton, motion, SKINNED, SMALL)[None]) for text, motion in motions.items()
             }
-        self.mean = torch.stack(list(self.films.values())).mean(0)
+        if self.films:
+            self.mean = torch.stack(list(self.films.values())).mean(0)
 
     def embed(self, text: str) -> dict[str, torch.Tensor]:
         return {"mean": self.films.get(text, self.mean)}
@@ -110,6 +114,19 @@ def test_seeds_of_few_looks_begin_with_different_samples() -> None:
     one, other = (distill(task).motion(SMALL.frames, RATE) for task in tasks)
     starts = [Distillation(task).trajectory.motion(SMALL.frames, RATE) for task in tasks]
     assert apart(one, other) > 3 * apart(*starts)
+
+
+def test_a_snake_goes_where_its_wave_carries_it_and_a_bird_stays_aloft() -> None:
+    """Nothing of a finished clip is held that should slide, and nothing is put down that flies."""
+    for plan, name, travels in (("snake", "carried", True), ("bird", "aloft", True), ("snake", "once", False)):
+        rig = creature(plan, 3)
+        prior = KnowingPrior({})
+        task = Task(rig, skinned_splats(rig, count=300, resolution=16), prior, "", ("",), replace(QUICK, candidates=(name,)), 1.0)
+        trajectory = initial_trajectory(task, CANDIDATES[name])  # type: ignore[index]
+        clip = finish(task, trajectory).motion
+        lowest, path = trace(rig, clip).lowest, clip.pose.root_position[:, 0]
+        assert (float(path[-1] - path[0]) > 0.5 * task.start_speed) == travels
+        assert lowest.min() > 1.0 if name == "aloft" else lowest == pytest.approx(0, abs=0.02)
 
 
 def test_a_blur_keeps_the_mean() -> None:
