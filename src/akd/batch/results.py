@@ -25,8 +25,8 @@ WRITE_EVERY = 5.0
 """Least time between two writings of the growing part [s]."""
 DONE, FAILED = "done", "failed"
 TEXTS = (
-    "id", "kind", "status", "verdict", "quality", "looks_like", "sentence", "reason", "prompt", "character", "clip", "prior", "folder",
-    "node", "versions", "asked", "finished", "more",
+    "id", "kind", "status", "verdict", "quality", "looks_like", "sentence", "reason", "prompt", "character", "clip", "prior",
+    "folder", "node", "versions", "asked", "finished", "more",
 )  # fmt: skip
 """Columns of text; ``asked``, ``versions`` and ``more`` (what else was measured) are JSON."""
 INTEGERS = ("row", "seed", "process")
@@ -60,7 +60,7 @@ def result_row(work: Work, answer: Any) -> dict[str, Any]:
 
 
 def _judged(result: dict[str, Any], quality: str | None) -> dict[str, Any]:
-    """The quality of a motion, what it looks like, and the verdict: what is wrong with its quality, else whether it is as asked."""
+    """Quality of a motion, what it looks like, and the verdict: what is wrong with its quality, else whether it is as asked."""
     wish = str(result.get("verdict") or quality or "").replace("_", " ") or None
     verdict = wish if quality in (None, "good") else quality
     return {"verdict": verdict, "quality": quality, "looks_like": (result.get("looks_like") or {}).get("action")}
