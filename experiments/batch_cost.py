@@ -12,8 +12,8 @@ MODELS = ((LTX, 49), (LTX, None), (f"{COGVIDEOX}-2b", None), (f"{COGVIDEOX}-5b",
 
 def main() -> None:
     recipe = RECIPES["default"]
-    # Every phase offset is a candidate with films of its own until one is kept.
-    candidates = recipe.decide_at * len(recipe.phase_offsets) + (1 - recipe.decide_at)
+    # Candidates have films of their own until one is kept; most bodies suit four of them.
+    candidates = 4 * recipe.prune_at + 2 * (recipe.decide_at - recipe.prune_at) + (1 - recipe.decide_at)
     for name, frames in MODELS:
         plan = prior_info(name, frames=frames)
         for draws in (recipe.draws, 1):

@@ -138,7 +138,7 @@ def cost(command: Command, file: Path, growth: Growth) -> Cost | None:
     with tempfile.TemporaryDirectory() as folder:
         arguments = {
             "inspect": [file], "evaluate": [f"{file}#walk"], "rig": [file, "--reweight", "--out", f"{folder}/rigged.glb"],
-            "animate": [file, "a dog walking", "--iterations", "2", "--out", f"{folder}/run"],
+            "animate": [file, "a dog walking", "--seconds", "1", "--iterations", "2", "--out", f"{folder}/run"],
         }[command]  # fmt: skip
         child = subprocess.Popen(
             [sys.executable, "-m", "akd", command, *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,

@@ -13,7 +13,10 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-FILMS = {"cogvideox": (17, 288, 288), "wan": (9, 256, 256), "ltx": (17, 384, 384), "hunyuan": (9, 320, 320)}
+FILMS = {
+    "cogvideox": (17, 288, 288), "wan": (9, 256, 256), "ltx": (49, 384, 384), "hunyuan": (9, 320, 320),
+    "hunyuan-1.5": (13, 256, 256),
+}
 """Frames, height and width by which each takes a few hundred megabytes."""
 
 
@@ -57,6 +60,8 @@ def small_pipeline(name: str) -> Any:
         "ltx": lambda: ("LTXPipeline", diffusers.AutoencoderKLLTXVideo(block_out_channels=(32, 64, 64, 64), latent_channels=8)),
         "hunyuan": lambda: ("HunyuanVideoPipeline", diffusers.AutoencoderKLHunyuanVideo(
             block_out_channels=(16, 32, 32, 32), latent_channels=4, norm_num_groups=8)),
+        "hunyuan-1.5": lambda: ("HunyuanVideo15Pipeline", diffusers.AutoencoderKLHunyuanVideo15(
+            block_out_channels=(16, 32, 32, 32, 32), latent_channels=4)),
     }  # fmt: skip
     kind, vae = made[name]()
     pipeline = getattr(diffusers, kind)
@@ -76,7 +81,7 @@ def _run_once(name: str) -> None:
     family.vae.requires_grad_(False).eval()
     prior: Any = type("Prior", (), {"family": family})
     size = FILMS[name]
-    encode_peak(prior, 5 if name != "ltx" else 9, 64, 64, torch.float32, "cpu")  # what libraries load at their first use
+    encode_peak(prior, 9, 64, 64, torch.float32, "cpu")  # what libraries load at their first use
     with measured(torch.device("cpu")) as real:
         video = torch.zeros(1, *size, 3).fill_(0.5).requires_grad_()
         latents = family.encode(video.permute(0, 4, 1, 2, 3) * 2 - 1)

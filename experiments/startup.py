@@ -2,16 +2,19 @@
 
     python -m experiments.startup --repeats 5
 
-Every repeat is a process of its own, and each row shows the least of them. Kernels come from numba's cache on disk, which an
-uncounted first process fills. ``PYTHONPATH=other/src`` measures another version of akd.
+Every repeat is a process of its own, and each row shows the least of them. Kernels come from numba's cache on disk and modules
+from bytecode, as pip leaves them, whatever PYTHONDONTWRITEBYTECODE says; an uncounted first process fills both.
+``PYTHONPATH=other/src`` measures another version of akd.
 """
 
 import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -27,6 +30,8 @@ COMMANDS = {
     "akd animate --help": ("-c", CALL_MAIN, "animate", "--help"),
 }
 """Whole processes, measured from outside."""
+AFTERWARDS = ("a film and its gradient again", "first iteration", "second iteration")
+"""Parts that do not come before the first iteration."""
 PRINT_PARTS = "from experiments.startup import measured_parts; import json, sys; print(json.dumps(measured_parts(sys.argv[1])))"
 
 
@@ -39,13 +44,24 @@ class Startup:
     prompt: str = "a dog walking"
 
 
+def imported(*modules: str) -> None:
+    """Import modules as ``akd animate`` does, if this version has a way of its own."""
+    try:
+        from akd.garbage import collection_paused
+    except ImportError:
+        collection_paused = nullcontext
+    with collection_paused():
+        for name in modules:
+            import_module(name)
+
+
 def parts(prompt: str) -> Iterator[tuple[str, Callable[[], Any]]]:
     """The parts of a run up to its second iteration, to be done in this order."""
-    yield "import numpy", lambda: import_module("numpy")
-    yield "import torch", lambda: import_module("torch")
-    yield "import numba", lambda: import_module("numba")
-    yield "import scipy", lambda: [import_module(f"scipy.{name}") for name in ("ndimage", "optimize", "spatial", "interpolate")]
-    yield "import akd's modules", lambda: [import_module(f"akd.{name}") for name in ("cli.progress", "pipeline.runs")]
+    yield "import numpy", lambda: imported("numpy")
+    yield "import torch", lambda: imported("torch")
+    yield "import numba", lambda: imported("numba")
+    yield "import scipy", lambda: imported(*(f"scipy.{name}" for name in ("ndimage", "optimize", "spatial", "interpolate")))
+    yield "import akd's modules", lambda: imported("akd.cli.progress", "akd.pipeline.runs")
 
     from akd.distill.loop import Distillation, without_steady_path
     from akd.distill.soft_film import film_softly
@@ -79,10 +95,10 @@ def measured_parts(prompt: str) -> dict[str, float]:
     return found
 
 
-def process_seconds(arguments: tuple[str, ...]) -> float:
+def process_seconds(arguments: tuple[str, ...], environment: dict[str, str]) -> float:
     """Processor time of a whole Python process [s]."""
     before = os.times()
-    subprocess.run([sys.executable, *arguments], stdout=subprocess.DEVNULL, check=True)
+    subprocess.run([sys.executable, *arguments], stdout=subprocess.DEVNULL, check=True, env=environment)
     after = os.times()
     return after.children_user + after.children_system - before.children_user - before.children_system
 
@@ -90,14 +106,20 @@ def process_seconds(arguments: tuple[str, ...]) -> float:
 def main(settings: Startup) -> None:
     """Print the table."""
     table = Table("part", "processor time [s]", title=f"Start of akd animate {settings.prompt!r}, least of {settings.repeats}")
-    for name, arguments in COMMANDS.items():
-        process_seconds(arguments)
-        table.add_row(name, f"{min(process_seconds(arguments) for _ in range(settings.repeats)):.2f}")
     child = [sys.executable, "-c", PRINT_PARTS, settings.prompt]
-    runs = [json.loads(subprocess.check_output(child)) for _ in range(1 + settings.repeats)][1:]
+    with tempfile.TemporaryDirectory() as bytecode:
+        environment = {**os.environ, "PYTHONPYCACHEPREFIX": bytecode, "PYTHONDONTWRITEBYTECODE": ""}
+        for name, arguments in COMMANDS.items():
+            process_seconds(arguments, environment)
+            seconds = min(process_seconds(arguments, environment) for _ in range(settings.repeats))
+            table.add_row(name, f"{seconds:.2f}")
+        runs = [json.loads(subprocess.check_output(child, env=environment)) for _ in range(1 + settings.repeats)][1:]
     table.add_section()
     for name in runs[0]:
         table.add_row(name, f"{min(run[name] for run in runs):.2f}")
+    until = [sum(seconds for name, seconds in run.items() if name not in AFTERWARDS) for run in runs]
+    table.add_section()
+    table.add_row("all that comes before the first iteration", f"{min(until):.2f}")
     Console().print(table)
 
 

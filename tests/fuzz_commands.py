@@ -32,6 +32,7 @@ from akd.files.gltf.write_rig import write_rig
 from akd.files.writing import LEFTOVER
 from akd.pipeline import animate, runs
 from akd.pipeline.run_folder import FILES
+from fuzzing import limit_memory
 from quick_runs import JOB, begin, quickly
 from stick_rigs import person
 from test_animate import closed_prior
@@ -287,6 +288,8 @@ def run_all() -> int:
     counts, failures = {}, []
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         finished = prepare(patch, Path(folder))
+        if sys.platform == "linux":
+            limit_memory()
         for kind in KINDS if options.kind == "all" else [options.kind]:
             counts[kind], failed = run_cases(kind, options.first, options.cases, options.seed, finished, options.keep)
             failures += failed

@@ -27,6 +27,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ from akd.errors import AkdError
 from akd.files.bvh import write_bvh
 from akd.files.child import loaded
 from akd.files.fbx import rig_of as fbx_rig_of
+from akd.files.fbx_write import encode_fbx
 from akd.files.motion_npz import read_motion, write_motion
 from akd.files.rignet import write_rignet
 from akd.files.skeleton_json import read_skeleton_json
@@ -52,6 +54,7 @@ from akd.skeleton import Pose, Skeleton
 from akd.splats import Splats
 from packed_gltf import as_vrm, draco, meshopt
 from tiny_gltf import glb_bytes, skinned_arm
+from written_scenes import box_scene
 
 ASSETS = Path(__file__).resolve().parents[2] / "shared" / "assets"
 SECONDS_PER_CASE = 10
@@ -335,9 +338,9 @@ def gltf_files(_: Path) -> list[bytes]:
 
 
 def fbx_files(_: Path) -> list[bytes]:
-    """Nobody here writes FBX: whole files come from the assets."""
+    """One that we write, and one of another program where the assets are."""
     path = ASSETS / "fbx_assimp" / "huesitos.fbx"
-    return [path.read_bytes()] if path.is_file() else []
+    return [encode_fbx(box_scene()), *([path.read_bytes()] if path.is_file() else [])]
 
 
 USDA = """#usda 1.0
@@ -501,13 +504,19 @@ def limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
+@cache
+def prepared(name: str, folder: Path) -> list[bytes]:
+    """Whole files of a reader, whose library is imported."""
+    if FUZZED[name].module:
+        importlib.import_module(FUZZED[name].module)
+    return FUZZED[name].bases(folder)
+
+
 def work(name: str, seed: int, cases: range, folder: Path, report: int, keep: Path | None) -> None:
     """Run cases and report each in two lines: when it begins, and how it ended. A negative seed does no damage."""
-    reader = FUZZED[name]
-    if reader.module:
-        importlib.import_module(reader.module)
-        gc.disable()  # as the child does: ufbx's objects do not survive the collector
-    bases = reader.bases(folder)
+    reader, bases = FUZZED[name], prepared(name, folder)
+    gc.disable()  # as the child does: ufbx's objects do not survive the collector
+    os.chdir(folder)
     if sys.platform == "linux":
         limit_memory()
     for case in cases:
@@ -563,25 +572,35 @@ def run(name: str, seed: int, cases: range, keep: Path | None = None) -> dict[in
     """How every case of a reader ended."""
     out: dict[int, str] = {}
     following = cases.start
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "cases"
+        folder.mkdir()
+        if FUZZED[name].batch == 1:
+            prepared(name, folder)  # here and not anew in the worker of every case
         while following < cases.stop:
             batch = range(following, min(following + FUZZED[name].batch, cases.stop))
-            for case, found in forked(name, seed, batch, Path(folder), keep):
+            for case, found in forked(name, seed, batch, folder, keep):
                 if FUZZED[name].is_native and found.startswith("crashed"):
                     found = "crash"  # in the child process that shields the program from it
                 if FUZZED[name].is_native and found.startswith("took too long"):
                     found = "hang"  # which the child's limit of processor time ends
-                out[case] = found
+                written = strange_files(Path(place))
+                out[case] = f"wrote {written}" if written else found
                 following = case + 1
     return out
 
 
+def strange_files(place: Path) -> list[str]:
+    """What a reader has written in or beside the folder of the cases: anything that is not one of our own files."""
+    own = re.compile(r"cases|cases/(base|case\d*|stored|arrays|m)\.\w+")
+    names = (str(path.relative_to(place)) for path in place.rglob("*"))
+    return [name for name in names if not own.fullmatch(name)]
+
+
 def available(name: str) -> bool:
-    """Whether the reader's library and whole files to begin with are here."""
+    """Whether the reader's library is here."""
     reader = FUZZED[name]
-    if reader.module and importlib.util.find_spec(reader.module) is None:
-        return False
-    return name != "fbx" or bool(fbx_files(Path()))
+    return not reader.module or importlib.util.find_spec(reader.module) is not None
 
 
 def main() -> int:
@@ -596,7 +615,7 @@ def main() -> int:
     counts: dict[str, dict[str, int]] = {}
     wrong = 0
     for name in names:
-        share = range(options.first, options.first + max(options.cases // len(names), 1))
+        share = range(options.first, options.first - (-options.cases // len(names)))
         ends = run(name, options.seed, share, options.keep)
         ends |= {-case: f"a whole file: {found}" for case, found in run(name, -1, range(1, 4)).items() if found != "value"}
         kinds = {case: found if found in ("value", "sentence", "crash", "hang") else "wrong" for case, found in ends.items()}

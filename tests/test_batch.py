@@ -1,8 +1,10 @@
 """Tables of jobs, their checks, the plain loop, faults, and where results live; the same on Ray."""
 
 import json
+import os
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -24,7 +26,7 @@ from akd.batch.run import BatchSettings, read_status, run_batch
 from akd.batch.table import expand_grid, read_table
 from akd.files import writing
 from akd.pipeline import kinds
-from quick_batch import batch_command, environment, write_jobs
+from quick_batch import PATIENCE, batch_command, environment, write_jobs
 from quick_runs import Killed, at_call, content, quickly
 from test_animate import closed_prior
 
@@ -345,10 +347,20 @@ def test_rig_retarget_track_and_poses_are_rows_too(tmp_path: Path, assets: Path)
     found = rows_of(out)
     assert all((out / row["folder"] / "strip.png").is_file() and (out / row["folder"] / "rig.glb").is_file() for row in found)
     assert found[0]["verdict"] is not None
-    # The folder of one row is the clip of another.
-    track = {"kind": "track", "clip": str(out / found[0]["folder"]), "film": False}
+
+
+@pytest.mark.slow
+def test_the_folder_of_one_row_is_the_clip_of_another(tmp_path: Path, assets: Path) -> None:
+    fox = assets / "fox_khronos" / "Fox.glb"
+    place = Place(str(tmp_path / "out"))
+    (tmp_path / "jobs.jsonl").write_text(json.dumps({"kind": "retarget", "clip": f"{fox}#Walk", "character": str(fox)}))
+    assert run_batch(tmp_path / "jobs.jsonl", place, BatchSettings()) == {"done": 1}
+    track = {"kind": "track", "clip": str(tmp_path / "out" / rows_of(tmp_path / "out")[0]["folder"]), "film": False}
     (tmp_path / "more.jsonl").write_text(json.dumps(track))
-    assert checked(tmp_path / "more.jsonl").works()
+    assert run_batch(tmp_path / "more.jsonl", place, BatchSettings()) == {"done": 1}
+    tracked = next(row for row in rows_of(tmp_path / "out") if row["kind"] == "track")
+    assert tracked["verdict"] is not None
+    assert (tmp_path / "out" / tracked["folder"] / "animated.glb").is_file()
 
 
 # The command, and Ray
@@ -399,3 +411,14 @@ def test_ray_gives_the_bytes_of_the_plain_loop(tmp_path: Path) -> None:
         assert run_with(env, batch_command(jobs, "--out", tmp_path / out, "--workers", workers)) == 0
     assert content(tmp_path / "plain" / "runs") == content(tmp_path / "ray" / "runs")
     assert len({row["process"] for row in rows_of(tmp_path / "ray")}) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [("posespace", "draw", "--seeds", "2"), ("prior", "clips", "--count", "2")], ids=" ".join)
+def test_data_are_the_same_with_two_workers(words: tuple[str, ...], tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    room, what, *options = words
+    for workers in (1, 2):
+        command = [sys.executable, "-m", "akd", room, what, str(tmp_path / str(workers)), *options, "--workers", str(workers)]
+        assert run_with(os.environ | {"OMP_NUM_THREADS": "1"} | PATIENCE, command) == 0
+    assert content(tmp_path / "1") == content(tmp_path / "2")

@@ -201,6 +201,48 @@ def test_arms_that_begin_in_the_skin_of_a_large_head_are_arms():
     assert limb_counts(rig) == {"arm": 2, "leg": 2}
 
 
+def upright_bones() -> dict:
+    """A blocky person: body, head, and arms and legs of one bone each."""
+    bones: dict = {"a": (None, (0, 1, 0), (0, 1.4, 0), (0.6, 0.8, 0.4)), "b": ("a", (0, 1.8, 0), (0, 2.1, 0.05), (0.5, 0.6, 0.5))}
+    sides = {
+        "u": ("a", (0.3, 1.7, 0), (0.7, 1.7, 0), (0.8, 0.2, 0.2)), "t": ("a", (0.18, 1, 0), (0.18, 0.5, 0.05), (0.2, 1, 0.3)),
+    }  # fmt: skip
+    return bones | mirrored_bones(sides)
+
+
+def test_a_leg_hung_from_the_other_leg_is_a_leg():
+    bones = upright_bones()
+    ahead = np.array([0.0, 0.0, 1.0])
+    right = build_rig(file_of_boxes(bones), forward=ahead)
+    bones["t2"] = ("t1", *bones["t2"][1:])
+    rig = build_rig(file_of_boxes(bones), forward=ahead)
+    check_rig(rig)
+    assert limb_counts(rig) == {"arm": 2, "leg": 2}
+    assert rig.skeleton.parents[rig.skeleton.names.index("t2")] == rig.skeleton.names.index("t1"), "it still moves with it"
+    ends = [
+        {name: end.round(9).tolist() for name, end in zip(x.skeleton.names, x.skeleton.tails, strict=True)} for x in (rig, right)
+    ]
+    assert ends[0] == ends[1]
+
+
+def test_a_wing_hung_from_the_tail_is_a_wing():
+    bones: dict = {"a": (None, (0, 1, 0), (0, 1, 0), (0.5, 0.5, 1)), "b": ("a", (0, 1.1, 0.6), (0, 1.2, 0.8), (0.3, 0.3, 0.4))}
+    bones["c"] = ("a", (0, 1, -0.5), (0, 1, -1.1), (0.2, 0.05, 1.2))
+    wing = {"w": ("a", (0.25, 1.2, 0.1), (0.9, 1.2, -0.1), (1.3, 0.02, 0.7))}
+    bones |= mirrored_bones(wing)
+    bones["w2"] = ("c", *bones["w2"][1:])
+    assert limb_counts(build_rig(file_of_boxes(bones), forward=np.array([0.0, 0.0, 1.0]))) == {"wing": 2, "tail": 1}
+
+
+def test_the_head_of_a_body_that_leans_to_its_side_is_its_head():
+    bones = upright_bones()
+    lean = lambda point: (point[0] + 0.05 * max(point[1] - 1, 0), *point[1:])  # noqa: E731
+    leaning = {name: (above, lean(head), lean(centre), size) for name, (above, head, centre, size) in bones.items()}
+    rig = build_rig(file_of_boxes(leaning), forward=np.array([0.0, 0.0, 1.0]))
+    assert limb_counts(rig) == {"arm": 2, "leg": 2}
+    assert next(limb.kind for limb in rig.skeleton.limbs if rig.skeleton.names.index("b") in limb.joints) == "head"
+
+
 def test_a_chain_without_limbs_is_a_rig_too():
     rig = build_rig(chain_file(5))
     check_rig(rig)

@@ -9,6 +9,8 @@ import torch
 from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
 from akd.creatures.neutral import neutral_pose
+from akd.creatures.wish import read_wish
+from akd.distill.assumptions import CANDIDATES
 from akd.distill.estimators import ScoreInputs, csd, dds, draw_noise, sds, variance_preserving_sds
 from akd.distill.loop import Distillation, distill, initial_trajectory, update_height, update_speed, without_steady_path
 from akd.distill.losses import GroundContacts, foot_motion, ground_depth, lift, slip, smoothness
@@ -106,7 +108,7 @@ def test_the_start_is_rest_at_constant_speed_and_knows_no_sentence() -> None:
     rig = creature("dog", 3)
     prior, skinned = GaussianPrior(torch.zeros(1, 3, 9, 16, 16)), skinned_splats(rig)
     tasks = (Task(rig, skinned, prior, words, ("",), Recipe(), 1.0) for words in ("a dog walking", "a dog running"))
-    walk, run = (initial_trajectory(task, 0.5) for task in tasks)
+    walk, run = (initial_trajectory(task, CANDIDATES["antiphase"]) for task in tasks)
     for a, b in zip(walk.parameters(), run.parameters(), strict=True):
         assert torch.equal(a, b)
     motion = walk.motion(9, 8.0)
@@ -308,7 +310,7 @@ def test_a_prior_that_knows_one_clip_leads_to_its_motion(curves: str) -> None:
         relative = [place[:, legs] - place[:, :1] for place in places]
         return float((relative[0] - relative[1]).detach().norm(dim=-1).mean())
 
-    start = initial_trajectory(task, 0.5).motion(SMALL.frames, rate)
+    start = initial_trajectory(task, CANDIDATES["antiphase"]).motion(SMALL.frames, rate)
     assert apart(trajectory.motion(SMALL.frames, rate)) < 0.9 * apart(start), "the legs come nearer to the motion it knows"
     assert trajectory.antiphase or curves != "fourier"
 
@@ -326,7 +328,7 @@ def test_same_seed_same_motion() -> None:
 def test_the_pose_space_can_make_poses_more_plausible() -> None:
     rig = creature("human", 2)
     recipe = Recipe(
-        iterations=20, draws=1, phase_offsets=(0.5,), phases_at=(), learning_rate=0.1, coefficient_penalty=0.0, plausible=1e7
+        iterations=20, draws=1, candidates=("antiphase",), phases_at=(), learning_rate=0.1, coefficient_penalty=0.0, plausible=1e7
     )
     task = Task(rig, skinned_splats(rig), GaussianPrior(torch.zeros(1, 3, 9, 16, 16)), "", ("",), recipe, 1.0, seed=5)
     run = Distillation(task)
@@ -338,14 +340,19 @@ def test_the_pose_space_can_make_poses_more_plausible() -> None:
     assert "plausible" not in Distillation(replace(task, recipe=replace(recipe, plausible=0.0))).step()
 
 
-@pytest.mark.parametrize("phase_offset", [0.0, 0.5])
-def test_the_prior_decides_between_in_phase_and_antiphase(phase_offset: float) -> None:
+@pytest.mark.parametrize("name", ["in phase", "antiphase", "staying", "once"])
+def test_the_prior_decides_between_the_candidates(name: str) -> None:
+    """Whatever it knows wins, whatever the sentence is taken for: two are left after the pruning, one after the decision."""
     rig = creature("human", 2)
     skinned = skinned_splats(rig)
     prior = GaussianPrior(torch.zeros(1, 3, 9, 16, 16))
-    task = Task(rig, skinned, prior, "", ("",), Recipe(iterations=4, draws=1, decide_at=0.5, phases_at=()), 1.0, seed=3)
+    recipe = Recipe(iterations=4, draws=1, prune_at=0.25, decide_at=0.5, phases_at=())
+    task = Task(rig, skinned, prior, "", ("",), recipe, 1.0, seed=3, wish=read_wish("a human waving"))
     run = Distillation(task)
-    (wanted,) = (each for each in run.candidates if float(each.trajectory.phase_offset) == phase_offset)
+    assert [each.name for each in run.candidates] == ["staying", "in phase", "antiphase", "once"], "the sentence only orders them"
+    (wanted,) = (each for each in run.candidates if each.name == name)
+    with torch.no_grad():
+        wanted.trajectory.curves.coefficients *= 8
     prior.mean = prior.encode(film(rig.skeleton, wanted.trajectory.motion(SMALL.frames, task.fps), skinned, SMALL)[None]).detach()
     run.step()
     assert len(run.candidates) == 2

@@ -44,13 +44,14 @@ def test_what_is_missing_is_named_and_ends_in_status_1(
 
 
 def test_models_are_fitted_to_a_card(monkeypatch: pytest.MonkeyPatch) -> None:
-    needs = MemoryNeeds((49, 480, 720), memory_needs("embedded").grid, 11.0, 11.0, 0.5, 9.5, 1.5, 16.5)
+    needs = MemoryNeeds((49, 480, 720), memory_needs("embedded").grid, 11.0, 11.0, 0.5, 9.5, 1.5, 16.5, 14.0)
     monkeypatch.setattr(findings, "memory_needs", lambda name: needs)
     monkeypatch.setattr(findings, "KNOWN_MODELS", {"some/model": None})
     work = SimpleNamespace(predict_teraflop=600.0, encode_teraflop=450.0)
     monkeypatch.setattr(findings, "prior_info", lambda name, **film: work)
     big = RECIPES["big"]
-    expected = big.iterations * (big.draws * big.denoising_steps * 600 + big.fit_steps * 450) / findings.CARD_TERAFLOPS
+    assert big.fit == "pictures"
+    expected = big.iterations * (big.draws * big.denoising_steps * 600 + 450) / findings.CARD_TERAFLOPS
     (found,) = fits(24.0)
     assert found.clip_seconds == pytest.approx(expected)
     assert found.plan is not None

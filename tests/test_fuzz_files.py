@@ -41,5 +41,6 @@ def fuzz(cases: int, *, seed: int, seconds: float) -> None:
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     counts = json.loads(done.stdout.splitlines()[-1])
     assert len(counts) >= 10
+    assert sum(sum(ends.values()) for ends in counts.values()) >= cases
     values = sum(ends.get("value", 0) for ends in counts.values())
     assert values > cases / 20, "the damage is so coarse that only the first check is ever tried"

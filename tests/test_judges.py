@@ -12,6 +12,7 @@ from akd.measure.actions import CHECKS, ActionCheck
 from akd.measure.asked import Asked, asked_of
 from akd.measure.body import body_motion
 from akd.measure.judge import SHOWN, Judgement, judge_body
+from akd.measure.leg_order import LegOrder, leg_order
 from akd.measure.recognise import NONE, Recognition, Trees, clip_features, load_models, recognise, sharpened
 from akd.measure.signals import features, reversals
 
@@ -21,7 +22,8 @@ def test_what_sentences_ask_for():
         "a man waving with his left hand": Asked("wave", "L"), "a dog jumping over a log": Asked("jump"),
         "a woman picks a box up": Asked("pick up"), "the knight throws a punch": Asked("punch"),
         "a robot standing up from the floor": Asked("get up"), "a person sits down": Asked("sit down"),
-        "a horse galloping": Asked("run"), "an old man limping home": Asked("limp"), "a fox walking": Asked("walk"),
+        "a horse galloping": Asked("run", gait="gallop"), "an old man limping home": Asked("limp"),
+        "a fox walking": Asked("walk", gait="walk"), "a spider crawls": Asked("walk"),
         "a bird flying": Asked("fly"), "a snake slithers by": Asked("slither"), "a girl dances": Asked("dance"),
         "a boy throwing a ball with the right arm": Asked("throw", "R"), "a bear dies": Asked("fall"),
         "a cow grazing": Asked("eat"),
@@ -55,6 +57,20 @@ def test_both_judges_must_agree():
     assert judgement(no, True, known=False).verdict == "as_asked"
     assert judgement(no, False, known=False).verdict == "not_as_asked"
     assert replace(judgement(yes, True), asked=None).verdict is None
+
+
+def test_a_trot_is_no_walk_even_if_it_looks_like_walking():
+    """Both judges take all gaits of a kind for one; the order of the legs tells them apart, and is what is said."""
+    dog = judgement({"walk": 0.76}, True, asked="walk")
+    trots = replace(dog, order=LegOrder("as in a trot", "as in a walk", False))
+    assert (dog.verdict, trots.verdict) == ("as_asked", "not_as_asked")
+    said = "Not as asked: looks like walking (0.76), but the legs go as in a trot, not as in a walk."
+    assert trots.sentence("Good: a trot.") == said
+    fits = {"walking": False, "running": True, "trotting": True, "galloping": False}
+    for gait, passed in fits.items():
+        assert leg_order("four-legged", "trot", (1.0, 1.0), asked_of(f"a horse {gait}")).passed == passed
+    assert not leg_order("two-legged", "hop", (0.1,), Asked("run")).passed
+    assert leg_order("four-legged", "trot", (1.0, 1.0), Asked("jump")) is None
 
 
 def test_the_last_line():
@@ -175,9 +191,9 @@ def test_success_that_an_eye_agrees_with():
     pose = motion.pose
     sunk = Motion(Pose(pose.root_position - torch.tensor((0.0, 0.75, 0.0)), pose.root_rotation, pose.angles), motion.fps)
     assert lowest_other_skin(rig, sunk, body_motion(rig, sunk)) < lowest_other_skin(rig, motion, body) - 0.3
-    failed = {c.name for c in realism(rig, sunk, body_motion(rig, sunk), evaluate(rig, sunk), "walk") if not c.passed}
+    failed = {c.name for c in realism(rig, sunk, body_motion(rig, sunk), evaluate(rig, sunk), Asked("walk")) if not c.passed}
     assert {"only feet touch", "lowest pelvis"} <= failed
-    assert "only feet touch" not in {c.name for c in realism(rig, sunk, body, evaluate(rig, sunk), "fall")}
+    assert "only feet touch" not in {c.name for c in realism(rig, sunk, body, evaluate(rig, sunk), Asked("fall"))}
 
 
 def test_labels_of_the_motion_data():

@@ -22,7 +22,7 @@ from akd.prior.plan import Plan, choose_device, choose_dtype, fit, is_small, pla
 from akd.prior.prior import VideoPrior
 from simulated_card import CARD, CardTensor, simulated_card
 from stick_rigs import person
-from tiny_priors import TINY, tiny
+from tiny_priors import DIFFERENT, tiny
 
 NEEDS = MemoryNeeds((49, 480, 720), FilmGrid(16, 1, 4), 11.0, 11.0, 0.5, 9.5, 1.5, 16.5)
 PLAN = Plan("model", CARD, "bf16", "none")
@@ -112,20 +112,22 @@ def test_a_job_remembers_its_hardware() -> None:
 
 
 def gradient(prior: VideoPrior, video: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """One distillation step on latents: the prediction, and the gradient of the pixels towards it."""
+    """One distillation step on latents: the prediction, with the first frame given if that is possible, and the gradient of the
+    pixels towards it."""
     leaf = video.clone().requires_grad_()
     z = prior.encode(leaf)
     noise = torch.linspace(-1, 1, z.numel()).view(z.shape).to(z)
     t = torch.tensor([0.5, 0.8])
     z_t = torch.cat((z.detach() + noise, z.detach() - noise))
-    predicted = prior.denoise(z_t, t, prior.embed("a dog walking"), prior.embed(""), 3.0).x0
+    condition = prior.condition(video[:, 0], video.shape[1]) if prior.takes_first_frame else None
+    predicted = prior.denoise(z_t, t, prior.embed("a dog walking"), prior.embed(""), 3.0, condition).x0
     (z - predicted.mean(0, keepdim=True)).square().sum().backward()
     assert leaf.grad is not None
     return predicted.cpu(), leaf.grad
 
 
 @pytest.mark.parametrize("offload", ["none", "model", "sequential"])
-@pytest.mark.parametrize("name", TINY)
+@pytest.mark.parametrize("name", DIFFERENT)
 def test_all_families_follow_the_device(name: str, offload: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing of a step meets a tensor of another device, and the numbers are those of the processor."""
     monkeypatch.setattr("akd.prior.checkpointing.CHECKPOINT_MIN_VALUES", 0)
@@ -190,6 +192,9 @@ def test_big_models_are_told_the_users_own_words() -> None:
     prompt, negative = jobs.sentences(Job("a red fox walking slowly over snow"), prior)
     assert prompt == "a red fox walking slowly over snow"
     assert negative == (prior.family.negative_prompt,)
+    prompt, _ = jobs.sentences(Job("a red fox walking.", scene=True), prior)
+    assert prompt == f"a red fox walking. {prior.scene}"
+    assert "seen from the front right" in prompt
     prompt, negative = jobs.sentences(Job("a dog walking"), VideoPrior(FAMILIES["WanPipeline"](tiny("wan"))))
     assert negative == ("",)
 

@@ -1,8 +1,10 @@
 """Priors that cannot be loaded are refused quickly, in one sentence that gives the real reason."""
 
 import json
+import os
 import shutil
 import socket
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -131,6 +133,24 @@ def test_out_of_reach_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert time.perf_counter() - begun < 3
     assert "cannot be reached" in sentence
     assert "cache" in sentence
+
+
+def test_the_command_says_so_before_it_imports_anything(tmp_path: Path) -> None:
+    """Offline, it took 23 s and then gave a wrong reason. Nothing listens at this address."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    source = Path(load.__file__).parents[2]
+    environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+    environment |= {"HF_ENDPOINT": f"http://127.0.0.1:{port}", "HF_HOME": str(tmp_path), "PYTHONPATH": str(source)}
+    command = [sys.executable, "-m", "akd", "animate", "a dog walking", "--prior", "some/name", "--out", "dog"]
+    before = os.times()
+    ended = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path, timeout=60, check=False)
+    after = os.times()
+    assert ended.returncode == 2
+    assert ended.stderr.count("\n") == 1
+    assert "127.0.0.1 cannot be reached: go online, or give a folder" in ended.stderr
+    assert after.children_user + after.children_system - before.children_user - before.children_system < 3
+    assert not (tmp_path / "dog").exists()
 
 
 def test_a_resolver_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

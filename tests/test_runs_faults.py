@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import fields, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -130,6 +131,25 @@ def test_no_command_takes_its_own_input(command: str, link: str, akd, tmp_path: 
     assert "is an input and is never overwritten" in error
     assert error.count("\n") == 1
     assert everything(tmp_path) == before
+
+
+@pytest.mark.parametrize("options", [("walking", "--export", "fbx"), ("walking", "jumping", "--one-file", "--export", "fbx")])
+def test_an_export_does_not_take_its_own_input_after_hours(options: tuple[str, ...], akd, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(runs, "_load", lambda *_: pytest.fail("it was too late"))
+    (tmp_path / "animated.fbx").write_bytes(b"mine")
+    code, said, error = akd("animate", tmp_path / "animated.fbx", *options, "--out", tmp_path, "--force")
+    assert (code, said, error.count("\n")) == (2, "", 1)
+    assert "is an input and is never overwritten" in error
+    assert everything(tmp_path) == {str(tmp_path / "animated.fbx"): b"mine"}
+
+
+def test_one_file_for_several_sentences_takes_no_other_file_of_its_name(akd, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(runs, "_load", lambda *_: pytest.fail("it was too late"))
+    write_rig(person(), {}, tmp_path / "mine.glb")
+    (tmp_path / "animated.glb").write_bytes(b"another")
+    code, _, error = akd("animate", tmp_path / "mine.glb", "walking", "jumping", "--one-file", "--out", tmp_path)
+    assert (code, "exists already" in error) == (2, True)
+    assert (tmp_path / "animated.glb").read_bytes() == b"another"
 
 
 # Names from files never become paths as they are.
@@ -473,6 +493,28 @@ def test_tracking_that_fails_is_in_the_last_line_and_in_the_result(akd, tmp_path
     assert result["tracked"] == {"failed": "The body falls over."}
     assert result["sentence"].endswith("Tracking failed: The body falls over.")
     assert "The body falls over" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+
+
+def test_tracking_that_succeeds_is_said_too(akd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("akd.physics.track.track", lambda *_, **__: SimpleNamespace(tracking_error=0.0123))
+    monkeypatch.setattr("akd.pipeline.results._write_tracked", lambda *_: {"tracking_error": 0.0123})
+    monkeypatch.setattr("akd.pipeline.results._tracking_rows", lambda _: None)
+    monkeypatch.setattr(runs, "load_prior", lambda name, **options: closed_prior())
+    options = ("--seconds", 0.1, "--iterations", 1, "--draws", 1, "--track", "--out", tmp_path / "run")
+    code, said, _ = akd("animate", "a person walking", *options)
+    assert code == 0
+    assert "Tracked in physics to within 0.012 ℓ of that motion: see tracked/." in " ".join(said.split())
+    assert json.loads((tmp_path / "run" / "result.json").read_text())["tracked"] == {"tracking_error": 0.0123}
+
+
+def test_a_sentence_of_three_hundred_letters_is_no_name_too_long(akd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "load_prior", lambda name, **options: closed_prior())
+    monkeypatch.chdir(tmp_path)
+    sentence = ("a very old and very tired person walking " * 8)[:300]
+    assert akd("animate", sentence, "--seconds", 0.1, "--iterations", 1, "--draws", 1)[0] == 0
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert len(folder.name) <= NAME_LENGTH + 1
+    assert RunFolder(folder).job().prompt == sentence.strip()
 
 
 # Older versions.

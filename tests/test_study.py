@@ -36,7 +36,7 @@ from stick_rigs import person
 from tiny_priors import tiny
 
 FILM = FilmSettings(width=64, height=32, frames=9, reference_leg=0.9)
-RECIPE = Recipe(iterations=2, draws=2, phase_offsets=(0.5,), phases_at=())
+RECIPE = Recipe(iterations=2, draws=2, candidates=("antiphase",), phases_at=())
 
 
 @pytest.fixture(scope="module")

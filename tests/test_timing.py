@@ -7,11 +7,12 @@ import pytest
 import torch
 
 from akd.contact.measures import skating_ratio
+from akd.contact.support import raise_above_ground
 from akd.contact.traces import trace
 from akd.creatures.build import creature
-from akd.distill.foot_locking import RUN_LOG_ODDS_SCALE, choose_travel, choose_walk_or_run, lock_feet, raise_above_ground
+from akd.distill.assumptions import EXPECTED, candidates_for
+from akd.distill.gait import RUN_LOG_ODDS_SCALE, choose_walk_or_run, lock_feet
 from akd.distill.gait_timing import at_natural_tempo, retimed, stance_timing
-from akd.distill.loop import candidate_offsets
 from akd.distill.recipe import Recipe
 from akd.distill.trajectory import Fourier, Trajectory, channel_scale
 from akd.gait.measures import froude as froude_number
@@ -129,27 +130,6 @@ def test_legs_that_hardly_swing_are_not_made_to_walk() -> None:
     assert np.ptp(along, axis=0).max() < 0.02
 
 
-def test_a_body_stays_if_that_has_a_clearly_lower_error() -> None:
-    """Whoever stays keeps legs and feet where they are, and moves on above; whoever is nearly as well off goes on going."""
-    trajectory, curves = looping(DOG)
-    gone = Trajectory(DOG.skeleton, curves, 2.0).requires_grad_(False)
-
-    def clip(each: Trajectory) -> Motion:
-        return each.motion(41, 30.0)
-
-    def travel(motion: Motion) -> float:
-        return float(motion.pose.root_position[-1, 0] - motion.pose.root_position[0, 0])
-
-    choose_travel(DOG, gone, clip, lambda motion: 0.1 * (travel(motion) > 0.5))
-    assert float(gone.speed) == 2.0
-    choose_travel(DOG, gone, clip, lambda motion: 0.2 * (travel(motion) > 0.5))
-    assert float(gone.speed) == 0.0
-    still, moving = lock_feet(DOG, gone, clip), trajectory.motion(41, 30.0)
-    assert np.ptp(trace(DOG, still).feet, axis=0).max() < 0.02
-    others = [joint for limb in DOG.skeleton.limbs if limb.kind in ("tail", "neck", "head") for joint in limb.joints]
-    torch.testing.assert_close(still.pose.angles[:, others].float(), moving.pose.angles[:, others])
-
-
 def test_a_stretched_stance_takes_its_share_of_the_time() -> None:
     trajectory, curves = looping(DOG)
     wanted = stance_timing(DOG, trajectory, curves, 0.45, at_froude(DOG, 0.2))
@@ -224,6 +204,18 @@ def test_skin_is_slowly_raised_out_of_the_ground(loops: bool) -> None:
     assert torch.equal(raised.pose.angles, motion.pose.angles)
 
 
-@pytest.mark.parametrize(("plan", "phase_offsets"), [("dog", (0.0, 0.5)), ("ant", (0.5,)), ("spider", (0.5,))])
-def test_bodies_with_many_legs_take_turns(plan: str, phase_offsets: tuple[float, ...]) -> None:
-    assert candidate_offsets(creature(plan, 10_000), Recipe()) == phase_offsets
+@pytest.mark.parametrize(
+    ("plan", "begun"),
+    [
+        ("dog", {"in phase", "antiphase", "staying", "once"}), ("ant", {"antiphase", "staying", "once"}),
+        ("snake", {"staying", "once", "carried", "aloft"}), ("bird", {"in phase", "antiphase", "staying", "once", "aloft"}),
+    ],
+)  # fmt: skip
+def test_candidates_follow_from_the_body_and_never_from_the_sentence(plan: str, begun: set[str]) -> None:
+    """Pairs of many legs take turns, only wings or a body without legs leave the ground, and nobody else slides on his belly."""
+    rig = creature(plan, 10_000)
+    plain = candidates_for(rig, Recipe().candidates)
+    assert set(plain) == begun
+    for action in EXPECTED:
+        assert candidates_for(rig, Recipe().candidates, expected=action) == plain
+    assert not {"once"} & set(candidates_for(rig, Recipe().candidates, loop=True)), "a loop that was asked for repeats itself"

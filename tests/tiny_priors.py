@@ -59,23 +59,64 @@ def cogvideox(*, rotary: bool = False, patch_size_t: int | None = None, image: b
     return kind(_tokenizer(), _t5(16), vae, transformer, scheduler)
 
 
-def wan(*, expand_timesteps: bool = False) -> Any:
-    from diffusers import AutoencoderKLWan, UniPCMultistepScheduler, WanPipeline, WanTransformer3DModel
+def _clip_sight(width: int) -> tuple[Any, Any]:
+    """An image encoder of 257 tokens, as Wan's, and the preparation of its pictures."""
+    from transformers import CLIPImageProcessor, CLIPVisionConfig, CLIPVisionModel
+
+    config = CLIPVisionConfig(
+        hidden_size=width, intermediate_size=16, num_hidden_layers=2, num_attention_heads=2, image_size=32, patch_size=2
+    )
+    return CLIPImageProcessor(crop_size=32, size=32), CLIPVisionModel(config)
+
+
+def wan(*, expand_timesteps: bool = False, image: bool = False, boundary: float | None = None, seen: bool = False) -> Any:
+    """``boundary`` is between two networks' ranges of noise; with ``seen`` pictures also go through an image encoder."""
+    import diffusers
+    from diffusers import AutoencoderKLWan, UniPCMultistepScheduler, WanTransformer3DModel
 
     vae = AutoencoderKLWan(
         base_dim=3, z_dim=4, dim_mult=[1, 1, 1, 1], num_res_blocks=1, temperal_downsample=[False, True, True],
         latents_mean=[0.1, 0.2, 0.0, -0.3], latents_std=[1.5, 0.5, 2.0, 1.0],
     )  # fmt: skip
-    transformer = WanTransformer3DModel(
+    networks = [
+        WanTransformer3DModel(
+            patch_size=(1, 2, 2), num_attention_heads=2, attention_head_dim=12, text_dim=16, freq_dim=16, ffn_dim=16,
+            num_layers=1, in_channels=12 if image and not expand_timesteps else 4, out_channels=4, rope_max_seq_len=32,
+            image_dim=16 if seen else None, added_kv_proj_dim=24 if seen else None,
+        )
+        for _ in range(1 if boundary is None else 2)
+    ]  # fmt: skip
+    processor, sight = _clip_sight(16) if seen else (None, None)
+    scheduler = UniPCMultistepScheduler(prediction_type="flow_prediction", use_flow_sigmas=True, flow_shift=3.0)
+    parts = {"transformer": networks[0], "transformer_2": networks[1] if boundary is not None else None}
+    parts |= {"image_processor": processor, "image_encoder": sight} if image else {}
+    kind = getattr(diffusers, "WanImageToVideoPipeline" if image else "WanPipeline")
+    return kind(
+        tokenizer=_tokenizer(), text_encoder=_t5(16, "UMT5"), vae=vae, scheduler=scheduler, boundary_ratio=boundary,
+        expand_timesteps=expand_timesteps, **parts,
+    )  # fmt: skip
+
+
+def wan_vace() -> Any:
+    from diffusers import AutoencoderKLWan, UniPCMultistepScheduler, WanVACEPipeline, WanVACETransformer3DModel
+
+    vae = AutoencoderKLWan(
+        base_dim=3, z_dim=4, dim_mult=[1, 1, 1, 1], num_res_blocks=1, temperal_downsample=[False, True, True],
+        latents_mean=[0.1, 0.2, 0.0, -0.3], latents_std=[1.5, 0.5, 2.0, 1.0],
+    )  # fmt: skip
+    transformer = WanVACETransformer3DModel(
         patch_size=(1, 2, 2), num_attention_heads=2, attention_head_dim=12, in_channels=4, out_channels=4, text_dim=16,
-        freq_dim=16, ffn_dim=16, num_layers=1, rope_max_seq_len=32,
+        freq_dim=16, ffn_dim=16, num_layers=3, rope_max_seq_len=32, vace_layers=[0, 2], vace_in_channels=72,
     )  # fmt: skip
     scheduler = UniPCMultistepScheduler(prediction_type="flow_prediction", use_flow_sigmas=True, flow_shift=3.0)
-    return WanPipeline(_tokenizer(), _t5(16, "UMT5"), vae, scheduler, transformer, expand_timesteps=expand_timesteps)
+    return WanVACEPipeline(
+        tokenizer=_tokenizer(), text_encoder=_t5(16, "UMT5"), vae=vae, scheduler=scheduler, transformer=transformer
+    )
 
 
-def ltx() -> Any:
-    from diffusers import AutoencoderKLLTXVideo, FlowMatchEulerDiscreteScheduler, LTXPipeline, LTXVideoTransformer3DModel
+def ltx(kind: str = "LTXPipeline") -> Any:
+    import diffusers
+    from diffusers import AutoencoderKLLTXVideo, FlowMatchEulerDiscreteScheduler, LTXVideoTransformer3DModel
 
     vae = AutoencoderKLLTXVideo(
         latent_channels=8, block_out_channels=(8, 8, 8, 8), decoder_block_out_channels=(8, 8, 8, 8),
@@ -88,7 +129,53 @@ def ltx() -> Any:
         in_channels=8, out_channels=8, num_attention_heads=2, attention_head_dim=8, cross_attention_dim=16, num_layers=1,
         caption_channels=16,
     )
-    return LTXPipeline(FlowMatchEulerDiscreteScheduler(), vae, _t5(16), _tokenizer(), transformer)
+    return getattr(diffusers, kind)(FlowMatchEulerDiscreteScheduler(), vae, _t5(16), _tokenizer(128), transformer)
+
+
+def ltx2(kind: str = "LTX2Pipeline") -> Any:
+    import diffusers
+    from diffusers import FlowMatchEulerDiscreteScheduler
+    from diffusers.pipelines.ltx2 import LTX2TextConnectors, LTX2Vocoder
+    from transformers import Gemma3ForConditionalGeneration
+
+    text = {
+        "vocab_size": 1200, "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2,
+        "num_key_value_heads": 1, "head_dim": 8,
+    }  # fmt: skip
+    sight = {
+        "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "image_size": 16,
+        "patch_size": 8,
+    }  # fmt: skip
+    gemma = Gemma3ForConditionalGeneration(Gemma3ForConditionalGeneration.config_class(text_config=text, vision_config=sight))
+    vae = diffusers.AutoencoderKLLTX2Video(
+        latent_channels=8, block_out_channels=(8,), decoder_block_out_channels=(8,), layers_per_block=(1,),
+        decoder_layers_per_block=(1, 1), spatio_temporal_scaling=(True,), decoder_spatio_temporal_scaling=(True,),
+        decoder_inject_noise=(False, False), downsample_type=("spatiotemporal",), upsample_residual=(False,),
+        upsample_factor=(1,), patch_size=4, patch_size_t=1, encoder_causal=True, decoder_causal=False,
+    )  # fmt: skip
+    sound = diffusers.AutoencoderKLLTX2Audio(
+        base_channels=4, output_channels=2, ch_mult=(1,), num_res_blocks=1, attn_resolutions=None, in_channels=2,
+        resolution=32, latent_channels=2, norm_type="pixel", causality_axis="height", dropout=0.0, mid_block_add_attention=False,
+        sample_rate=16000, mel_hop_length=160, is_causal=True, mel_bins=8,
+    )  # fmt: skip
+    transformer = diffusers.LTX2VideoTransformer3DModel(
+        in_channels=8, out_channels=8, num_attention_heads=2, attention_head_dim=8, cross_attention_dim=16, num_layers=1,
+        audio_in_channels=4, audio_out_channels=4, audio_num_attention_heads=2, audio_attention_head_dim=4,
+        audio_cross_attention_dim=8, qk_norm="rms_norm_across_heads", caption_channels=16, rope_double_precision=False,
+    )  # fmt: skip
+    connectors = LTX2TextConnectors(
+        caption_channels=16, text_proj_in_factor=2, video_connector_num_attention_heads=4, video_connector_attention_head_dim=4,
+        video_connector_num_layers=1, video_connector_num_learnable_registers=None, audio_connector_num_attention_heads=4,
+        audio_connector_attention_head_dim=4, audio_connector_num_layers=1, audio_connector_num_learnable_registers=None,
+        connector_rope_base_seq_len=32, rope_double_precision=False,
+    )  # fmt: skip
+    vocoder = LTX2Vocoder(
+        in_channels=16, hidden_channels=8, out_channels=2, upsample_kernel_sizes=[4, 4], upsample_factors=[2, 2],
+        resnet_kernel_sizes=[3], resnet_dilations=[[1, 3, 5]], leaky_relu_negative_slope=0.1, output_sampling_rate=16000,
+    )  # fmt: skip
+    return getattr(diffusers, kind)(
+        FlowMatchEulerDiscreteScheduler(), vae, sound, gemma, _tokenizer(1024), connectors, transformer, vocoder
+    )
 
 
 def hunyuan() -> Any:
@@ -113,6 +200,48 @@ def hunyuan() -> Any:
     return HunyuanVideoPipeline(
         llama, _tokenizer(512), transformer, vae, FlowMatchEulerDiscreteScheduler(shift=7.0), _clip(16), _tokenizer()
     )
+
+
+def hunyuan15(*, image: bool = False, meanflow: bool = False) -> Any:
+    import diffusers
+    from diffusers import FlowMatchEulerDiscreteScheduler
+    from diffusers.guiders import ClassifierFreeGuidance
+    from transformers import SiglipImageProcessor, SiglipVisionConfig, SiglipVisionModel
+    from transformers.models.qwen2_5_vl.modeling_qwen2_5_vl import Qwen2_5_VLTextModel
+
+    vae = diffusers.AutoencoderKLHunyuanVideo15(
+        latent_channels=4, block_out_channels=(8, 8, 8, 8, 8), layers_per_block=1, scaling_factor=1.03682
+    )
+    transformer = diffusers.HunyuanVideo15Transformer3DModel(
+        in_channels=9, out_channels=4, num_attention_heads=2, attention_head_dim=10, num_layers=1, num_refiner_layers=1,
+        text_embed_dim=16, text_embed_2_dim=16, image_embed_dim=16, rope_axes_dim=(2, 4, 4), target_size=48,
+        task_type="i2v" if image else "t2v", use_meanflow=meanflow,
+    )  # fmt: skip
+    config = Qwen2_5_VLTextModel.config_class(
+        vocab_size=1200, hidden_size=16, intermediate_size=16, num_hidden_layers=3, num_attention_heads=2, num_key_value_heads=1,
+        rope_parameters={"rope_type": "default", "mrope_section": [1, 1, 2], "rope_theta": 1e4}, max_position_embeddings=256,
+    )  # fmt: skip
+    tokenizer = _tokenizer(512)
+    tokenizer.chat_template = "{{ messages[-1]['content'] }}"
+    parts = {}
+    if image:
+        sight = SiglipVisionConfig(
+            hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2, image_size=32, patch_size=8
+        )
+        parts = {"image_encoder": SiglipVisionModel(sight), "feature_extractor": SiglipImageProcessor(size=SIGHT)}
+    kind = getattr(diffusers, "HunyuanVideo15ImageToVideoPipeline" if image else "HunyuanVideo15Pipeline")
+    pipe = kind(
+        text_encoder=Qwen2_5_VLTextModel(config), tokenizer=tokenizer, transformer=transformer, vae=vae,
+        scheduler=FlowMatchEulerDiscreteScheduler(shift=7.0), text_encoder_2=_t5(16), tokenizer_2=_tokenizer(256),
+        guider=ClassifierFreeGuidance(guidance_scale=1.0), **parts,
+    )  # fmt: skip
+    # Numbers of tokens of the real model, which no configuration holds.
+    pipe.tokenizer_max_length, pipe.prompt_template_encode_start_idx, pipe.tokenizer_2_max_length = 16, 0, 16
+    pipe.vision_num_semantic_tokens = 16
+    return pipe
+
+
+SIGHT = {"height": 32, "width": 32}
 
 
 def modelscope() -> Any:
@@ -141,10 +270,26 @@ TINY = {
     "cogvideox-1.5-i2v": lambda: cogvideox(rotary=True, patch_size_t=2, image=True),
     "wan": wan,
     "wan-2.2": lambda: wan(expand_timesteps=True),
+    "wan-2.2-a14b": lambda: wan(boundary=0.875),
+    "wan-2.1-i2v": lambda: wan(image=True, seen=True),
+    "wan-2.2-i2v": lambda: wan(image=True, boundary=0.9),
+    "wan-2.2-ti2v": lambda: wan(image=True, expand_timesteps=True),
+    "wan-vace": wan_vace,
     "ltx": ltx,
+    "ltx-i2v": lambda: ltx("LTXImageToVideoPipeline"),
+    "ltx-condition": lambda: ltx("LTXConditionPipeline"),
+    "ltx-2": ltx2,
+    "ltx-2-i2v": lambda: ltx2("LTX2ImageToVideoPipeline"),
     "hunyuan": hunyuan,
+    "hunyuan-1.5": hunyuan15,
+    "hunyuan-1.5-i2v": lambda: hunyuan15(image=True),
+    "hunyuan-1.5-steps": lambda: hunyuan15(image=True, meanflow=True),
     "modelscope": modelscope,
 }
+
+SAME_NETWORKS = ("wan-2.2-ti2v", "ltx-i2v", "ltx-2-i2v", "hunyuan-1.5-steps")
+"""Pipelines that differ from another one only in what their own call prepares."""
+DIFFERENT = [name for name in TINY if name not in SAME_NETWORKS]
 
 
 def tiny(name: str) -> Any:

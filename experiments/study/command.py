@@ -10,7 +10,7 @@ import tyro
 from akd.cli.console import PLAIN, console
 from akd.errors import AkdError
 
-Name = Literal["creatures", "rigs", "ablations", "estimators", "cost", "controls", "profile"]
+Name = Literal["creatures", "rigs", "actions", "swaps", "ablations", "estimators", "cost", "controls", "profile"]
 WIDE_COLUMNS = {"alternation", "strides Hz", "float ℓ", "deepest ℓ", "jerk / own", "stretch", "amount"}
 """Columns that only a wide screen shows …"""
 WIDE_SCREEN = 150
@@ -33,6 +33,8 @@ def study(
     prior: str = "embedded",
     weaker: str | None = None,
     assets: Path | None = None,
+    motions: Path | None = None,
+    recipe: Literal["default", "quick"] = "default",
     seeds: int = 3,
     iterations: int | None = None,
     limit: int = 500,
@@ -44,7 +46,8 @@ def study(
 ) -> None:
     """Run a study, or resume it: every trial's row is on disk as soon as it is known. Prints tables.
 
-    creatures and rigs count successes; ablations, estimators and cost compare recipes; controls must fail; profile shows
+    creatures and rigs count walks and runs that succeed, actions whatever is as asked; swaps tell the prior another action than
+    the reader; ablations, estimators and cost compare recipes; controls must fail; profile shows
     where the time of an iteration goes.
 
     Example: python -m experiments.study creatures --seeds 1 --only dog
@@ -52,7 +55,9 @@ def study(
     Args:
         prior: The video model: embedded, a folder, or a name on the hub.
         weaker: An earlier state of the prior, for the arm of ablations that asks for one.
-        assets: Folder with other people's rigs, for rigs.
+        assets: Folder with other people's rigs, for rigs and actions.
+        motions: Folder with real motion, for the rigs of its test part in actions.
+        recipe: Of actions and swaps.
         seeds: Seeds of each arm.
         iterations: Instead of the default recipe's.
         limit: Iterations after which the paper's recipe is stopped.
@@ -63,24 +68,27 @@ def study(
         show: Only show what there is.
     """
     from akd.cli.progress import RunProgress
-    from akd.distill.recipe import DEFAULT
-    from experiments.study.rows import outcome
+    from akd.distill.recipe import RECIPES
+    from experiments.study.actions import action_trials, swaps
+    from experiments.study.rows import outcome, title
     from experiments.study.run_study import run_trials, run_trials_on, write_sheet, write_tables
     from experiments.study.run_trial import StudyContext
     from experiments.study.studies import STUDIES, Options
 
     screen, folder = console(), out or Path("runs") / "studies" / name
-    recipe = DEFAULT if iterations is None else replace(DEFAULT, iterations=iterations)
+    chosen = RECIPES[recipe] if iterations is None else replace(RECIPES[recipe], iterations=iterations)
     if name == "profile":
-        _profile(prior, recipe)
+        _profile(prior, chosen)
         return
     if not show:
-        trials = [trial for trial in STUDIES[name](Options(recipe, seeds, limit, assets)) if only in trial.key][:most]
-        context = StudyContext(folder.resolve(), prior, weaker, assets)
+        made = {"actions": action_trials, "swaps": swaps}.get(name)
+        every = made(chosen, seeds) if made else STUDIES[name](Options(chosen, seeds, limit, assets))
+        trials = [trial for trial in every if only in trial.key][:most]
+        context = StudyContext(folder.resolve(), prior, weaker, assets, motions)
         with RunProgress(screen) as progress:
             rows = run_trials(trials, context, progress) if workers == 1 else run_trials_on(workers, trials, context)
             for row in rows:
-                screen.print(f"{row['arm']}, {row['character']}, {row['wish']}, seed {row['seed']}: {outcome(row)}", **PLAIN)
+                screen.print(f"{title(row)}: {outcome(row)}", **PLAIN)
     _print_tables(folder)
     written = [write_tables(folder), write_sheet(folder)]
     screen.print("Wrote " + ", ".join(str(path) for path in written if path is not None))

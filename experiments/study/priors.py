@@ -13,6 +13,8 @@ class CountedPrior(VideoPrior):
 
     def __init__(self, prior: VideoPrior) -> None:
         super().__init__(prior.family, prior.film)
+        self.trained_on_captions = prior.trained_on_captions
+        self.known_actions, self.known_modifiers = prior.known_actions, prior.known_modifiers
         self.evaluations = 0
         """Clips that went through the network."""
         self.renders = 0

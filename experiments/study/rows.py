@@ -39,11 +39,19 @@ def read_rows(path: Path) -> list[Row]:
     return list(rows.values())
 
 
+def title(row: Row) -> str:
+    """What a row is about, in one line."""
+    if "prompt" in row:
+        told = f", told {row['told']!r}" if row["told"] else ""
+        return f"{row['prompt']}{told}, {row['body']}, seed {row['seed']}"
+    return f"{row['arm']}, {row['character']}, {row['wish']}, seed {row['seed']}"
+
+
 def outcome(row: Row) -> str:
     """A row in a few words."""
     if "error" in row:
         return row["error"]
-    return "success" if row["success"] else "fails by " + ", ".join(row["failures"])
+    return "success" if row["success"] and not row["failures"] else "fails by " + ", ".join(row["failures"])
 
 
 def summary(rows: Iterable[Row], by: Sequence[str]) -> list[dict[str, str]]:

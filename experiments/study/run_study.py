@@ -1,6 +1,6 @@
 """A whole study: the trials that have no row yet, one after the other; then tables and a sheet of all strips."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from PIL import Image, ImageDraw
@@ -8,7 +8,9 @@ from PIL import Image, ImageDraw
 from akd.batch.engine import Failed, Loaded, Task, each
 from akd.errors import AkdError
 from akd.pipeline.job import Progress
-from experiments.study.rows import Row, append_row, costs, markdown, outcome, read_rows, summary
+from experiments.study.actions import ActionTrial, action_tables
+from experiments.study.rows import Row, append_row, costs, markdown, outcome, read_rows, summary, title
+from experiments.study.run_action import run_action
 from experiments.study.run_trial import StudyContext, run_trial
 from experiments.study.trial import Trial
 
@@ -17,7 +19,7 @@ TITLE_HEIGHT = 14
 """Height of the line above a strip [px]."""
 
 
-def run_trials_on(workers: int, trials: list[Trial], context: StudyContext) -> Iterator[Row]:
+def run_trials_on(workers: int, trials: Sequence[Trial | ActionTrial], context: StudyContext) -> Iterator[Row]:
     """The same as ``run_trials`` with several processes, one core each; rows appear as trials end."""
     done = {row["key"] for row in read_rows(context.folder / ROWS)}
     tasks = [Task(_row, {"trial": trial, "context": context}) for trial in trials if trial.key not in done]
@@ -29,19 +31,23 @@ def run_trials_on(workers: int, trials: list[Trial], context: StudyContext) -> I
         yield row
 
 
-def _row(loaded: Loaded, trial: Trial, context: StudyContext) -> Row:
-    return run_trial(trial, context, Progress())
+def _row(loaded: Loaded, trial: Trial | ActionTrial, context: StudyContext) -> Row:
+    return _run(trial, context, Progress())
 
 
-def run_trials(trials: list[Trial], context: StudyContext, progress: Progress) -> Iterator[Row]:
+def _run(trial: Trial | ActionTrial, context: StudyContext, progress: Progress) -> Row:
+    return run_action(trial, context, progress) if isinstance(trial, ActionTrial) else run_trial(trial, context, progress)
+
+
+def run_trials(trials: Sequence[Trial | ActionTrial], context: StudyContext, progress: Progress) -> Iterator[Row]:
     """Run the trials that have no row yet; rows appear on disk one by one. A trial that fails with an error has no row."""
     done = {row["key"] for row in read_rows(context.folder / ROWS)}
     for index, trial in enumerate(trials):
         if trial.key in done:
             continue
-        progress.stage(f"{index + 1} of {len(trials)}: {trial.arm}, {trial.character}, {trial.task}")
+        progress.stage(f"{index + 1} of {len(trials)}: {title(trial.labels())}")
         try:
-            row = run_trial(trial, context, progress)
+            row = _run(trial, context, progress)
         except AkdError as error:
             yield trial.labels() | {"error": str(error)}
             continue
@@ -54,6 +60,8 @@ def tables(folder: Path) -> dict[str, list[dict[str, str]]]:
     rows = read_rows(folder / ROWS)
     if not rows:
         raise AkdError(f"{folder} has no rows yet.")
+    if "prompt" in rows[0]:
+        return action_tables(rows)
     distilled = [row for row in rows if row["spent"]["iterations"]]
     return {
         "By arm": summary(rows, ("arm", "wish")), "By character": summary(rows, ("arm", "character", "wish")),
@@ -79,8 +87,7 @@ def write_sheet(folder: Path, *, width: int = 1200) -> Path | None:
     sheet = Image.new("RGB", (width, sum(strip.height + TITLE_HEIGHT for _, strip in scaled)), "white")
     draw, top = ImageDraw.Draw(sheet), 0
     for row, strip in scaled:
-        line = f"{row['arm']} | {row['character']} | {row['wish']} | seed {row['seed']} | {outcome(row)}"
-        draw.text((3, top + 1), line, fill="black")
+        draw.text((3, top + 1), f"{title(row)} | {outcome(row)}", fill="black")
         sheet.paste(strip, (0, top + TITLE_HEIGHT))
         top += strip.height + TITLE_HEIGHT
     sheet.save(folder / "strips.png")

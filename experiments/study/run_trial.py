@@ -10,7 +10,7 @@ from typing import Any
 from akd.assets import load_rig
 from akd.character.clips import read_clip
 from akd.creatures.build import creature
-from akd.distill.foot_locking import finish
+from akd.distill.finishing import finish
 from akd.distill.loop import Distillation
 from akd.distill.task import CLIP_FPS, Task
 from akd.errors import AkdError
@@ -51,6 +51,8 @@ class StudyContext:
     """An earlier checkpoint of the prior, for the arm that needs one."""
     assets: Path | None = None
     """Folder with other people's rigs."""
+    motions: Path | None = None
+    """Folder with real motion, of whose test part the table of actions takes rigs."""
 
     def prior_of(self, kind: PriorKind, ground: bool) -> CountedPrior:
         """The prior of a trial, with its counters at zero."""
@@ -95,7 +97,7 @@ def run_trial(trial: Trial, context: StudyContext, progress: Progress) -> Row:
         folder.forget_log_from(run.iteration)
         while run.iteration < trial.iterations:
             _iterate(trial, run, own_jerk, folder, progress)
-        motion = finish(task, run.trajectory)
+        motion = finish(task, run.trajectory).motion
         strip_picture(rig, motion).save(folder["strip.png"])
         measured = evaluate(rig, motion, from_file=False)
         return row_of(trial, measured, own_jerk, folder.log()) | eye_row(rig, motion, trial.task, False)
@@ -156,9 +158,11 @@ def _iterate(trial: Trial, run: Distillation, own_jerk: float | None, folder: Ru
         numbers = run.step()
     work = {"evaluations": prior.evaluations - before[0], "renders": prior.renders - before[1]}
     entry: dict[str, Any] = {"iteration": run.iteration - 1, **numbers, **work, "seconds": time.perf_counter() - begun}
+    if run.compared:
+        entry["compared"] = run.compared
     measured = None
     if run.iteration % max(MEASURE_EVERY, trial.iterations // MAX_MEASUREMENTS) == 0:
-        measured = evaluate(run.task.rig, finish(run.task, run.trajectory), from_file=False)
+        measured = evaluate(run.task.rig, finish(run.task, run.trajectory).motion, from_file=False)
         tested: Success = success(measured, trial.task, own_jerk)
         entry |= {"success": tested.passed, "failures": list(tested.failures)}
     folder.append_log(entry)

@@ -9,7 +9,7 @@ from akd.character.control import control_tree, every_bone
 from akd.character.facing import facing_matrix, forward_votes
 from akd.character.humanoid import humanoid_labels
 from akd.character.limbs import find_legs, label_limbs, limb_tip
-from akd.character.symmetry import ClipPaths, RestGeometry, mirror_partners, symmetry_plane
+from akd.character.symmetry import ClipPaths, RestGeometry, mirror_partners, symmetry_plane, with_mirrored_tree
 from akd.errors import AkdError
 from akd.files.labels_json import LabelFile, NamedLimb
 from akd.rig import FileRig, Origin, Rig
@@ -48,7 +48,7 @@ def build_rig(
         facing = None if corrections.facing is None else np.array(corrections.facing)
         forward, height = facing if forward is None else forward, corrections.height if height is None else height
     T_stage_file, asymmetry = _turn(body, paths, file.forward, forward)
-    body = body.moved(T_stage_file)
+    body = with_mirrored_tree(body.moved(T_stage_file))
     partner = mirror_partners(body) if labels is None else labels[1]
     if corrections is not None and corrections.limbs and labels is None:
         limbs = _corrected_limbs(body, corrections)
@@ -58,7 +58,7 @@ def build_rig(
     T_stage_file = T_fit @ T_stage_file
     body = body.moved(T_fit)
     frames = bone_frames(body.parents, body.joints, body.tails)
-    skeleton = Skeleton(names, body.parents, body.joints, body.tails, frames, limbs, partner)
+    skeleton = Skeleton(names, tree.parents, body.joints, body.tails, frames, limbs, partner)
     T_file_stage = np.linalg.inv(T_stage_file)
     leg_metres, size_note = _leg_metres(file, float(np.cbrt(np.linalg.det(T_file_stage[:3, :3]))), body, height)
     notes = (*file.notes, *tree.notes, *size_note)
@@ -115,7 +115,7 @@ def _turn(
         wanted = np.array([given[0], 0.0, given[2]]) / max(np.hypot(given[0], given[2]), 1e-12)
         found = ahead * (1.0 if wanted @ ahead > 0 else -1.0)  # a direction that was written down is the same up to rounding
         return facing_matrix(found if np.abs(wanted - found).max() < SAME else wanted, centre), asymmetry
-    turned = body.moved(facing_matrix(ahead, centre))
+    turned = with_mirrored_tree(body.moved(facing_matrix(ahead, centre)))
     partner = mirror_partners(turned)
     legs = [leg for leg in find_legs(turned, partner, paths) if leg < partner[leg]]
     pairs = [(turned.subtree(leg).tolist(), turned.subtree(int(partner[leg])).tolist()) for leg in legs]

@@ -8,7 +8,7 @@ instead, and nothing that lifts it.
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 from scipy.spatial import cKDTree
 
 from akd.character.symmetry import ClipPaths, RestGeometry, says
@@ -30,7 +30,7 @@ MIN_AXIS_SLOPE, MIN_AXIS_LENGTH = 1.5, 0.3  # run of its middle joints over thei
 MAX_FIN_DROP = 0.7  # how far a fin points down [1: straight]
 MAX_FIN_HEIGHT = 0.2  # how high a fin begins above the lowest point [body lengths]
 MAX_BELLY_GAP = 0.1  # how far fins reach below the belly [body heights]
-MAX_FIN_SWING = 0.4  # how far the end of a fin moves in clips [fin lengths]
+MAX_FIN_SWING, MIN_WING_SWING = 0.4, 0.8  # how far the end of a fin moves in clips at most, and of a wing at least [its length]
 MAX_FIN_LENGTH = 0.4  # longer ones are wings or arms [body lengths]
 MIN_HEAD_GAIN = 0.1  # a path is followed to its end only if this leads forwards or up [body size]
 MIN_TRUNK_SKIN = 0.1  # a head has a trunk before it with at least this share of its skin
@@ -75,7 +75,8 @@ def _leaving_plane(body: RestGeometry, partner: Int[np.ndarray, " joint"]) -> li
     """The first joint of every branch that leaves the symmetry plane."""
     aside = np.zeros(len(body.parents), bool)
     # Both must be off: a sword in one hand moves the mean of the skin, a carelessly placed bone that of the joints.
-    off = np.minimum(np.abs(body.centres[:, 2]), np.abs(body.skin_centres[:, 2])) > MIN_OFF_PLANE * body.size
+    middle = _middle(body, partner)
+    off = np.minimum(np.abs(body.centres[:, 2] - middle), np.abs(body.skin_centres[:, 2] - middle)) > MIN_OFF_PLANE * body.size
     off &= ~_carries_pair(body, partner)
     out = []
     for joint in range(1, len(body.parents)):
@@ -83,6 +84,16 @@ def _leaving_plane(body: RestGeometry, partner: Int[np.ndarray, " joint"]) -> li
         aside[joint] = aside[above] or partner[joint] != joint or off[joint]
         if aside[joint] and not aside[above]:
             out.append(joint)
+    return out
+
+
+def _middle(body: RestGeometry, partner: Int[np.ndarray, " joint"]) -> Float[np.ndarray, " joint"]:
+    """Where the middle of the body is at each joint [z]: between the last pair above it or beside it, else at the plane. The
+    neck and head of a body that leans to its side at rest are between its shoulders."""
+    out = np.zeros(len(partner))
+    for joint, children in enumerate(body.children):
+        paired = [child for child in children if partner[child] != child]
+        out[list(children)] = body.joints[paired, 2].mean() if paired else out[joint]
     return out
 
 
@@ -167,10 +178,11 @@ def _swims(
     limbs = np.concatenate([body.vertices_of(branch.joints) for branch in pairs])
     rest = np.delete(body.vertices[:, 1], limbs)
     belly = (rest.min() if len(rest) else body.joints[0, 1]) - body.low
-    still = _swing(body, carriers, paths) < MAX_FIN_SWING
+    swing = _swing(body, carriers, paths)
+    still, flaps = swing < MAX_FIN_SWING, MIN_WING_SWING < swing < np.inf
     low = not standing or top < MAX_FIN_HEIGHT * length  # what does not stand may begin anywhere
     signs = (drop < MAX_FIN_DROP, low, belly < MAX_BELLY_GAP * height, still)
-    return sum(map(bool, signs)) >= 3 and (still or len(standing) <= 2)
+    return sum(map(bool, signs)) >= 3 and (still or len(standing) <= 2) and not flaps
 
 
 def _swing(body: RestGeometry, branches: list[_Branch], paths: ClipPaths | None) -> float:

@@ -5,7 +5,7 @@ alone: they come in many languages and contain mistakes.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -171,6 +171,7 @@ NEAREST_CHILDREN = 16  # … and beyond, with so many that are nearest to its mi
 MAX_POINT_ERROR = 0.05  # a point farther than this from its mirror image [body size] counts as this far
 PLANE_TIE = 0.004  # planes whose mean errors [body size] differ by less are told apart by how well they split the joints
 NAME_ALLOWANCE = 0.015  # how much worse [mean error / body size] a plane may be that agrees with the names
+MAX_IMAGE_GAP = 0.02  # a joint and its skin this near to another's mirror image [body size] are its twin
 MAX_PARTNER_GAP = 0.25  # how far a joint's mirror image may be from its partner [body size]: rest poses are not symmetric
 
 
@@ -195,6 +196,35 @@ def symmetry_plane(body: RestGeometry) -> tuple[Float[np.ndarray, " 3"], Float[n
         error, normal, centre = min(fine, key=lambda plane: plane[0])
         around = np.arctan2(normal[2], normal[0])
     return normal, centre, error
+
+
+def with_mirrored_tree(body: RestGeometry) -> RestGeometry:
+    """The body with limbs hung where their mirror images hang (mirrored in z). In some files the right leg is a child of the
+    left one, or one wing hangs from the tail: that limb moves with the other, and it is a limb of its own all the same."""
+    parents = body.parents.copy()
+    for one, other in _mirror_images(body):
+        if int(parents[other]) in _ancestors(parents, int(parents[one])):
+            parents[one] = parents[other]
+    return body if np.array_equal(parents, body.parents) else replace(body, parents=parents)
+
+
+def _ancestors(parents: Int[np.ndarray, " joint"], joint: int) -> list[int]:
+    """The joints above a joint."""
+    out = []
+    while (joint := int(parents[joint])) >= 0:
+        out.append(joint)
+    return out
+
+
+def _mirror_images(body: RestGeometry) -> list[tuple[int, int]]:
+    """Joints off the plane z = 0, each with the joint at its mirror image whose skin is the mirror image, too."""
+    flip = np.array([1.0, 1.0, -1.0])
+    own = np.array([body.skin([joint]).mean(0) for joint in range(len(body.parents))])
+    places = np.concatenate((body.joints, own), 1)
+    distance, image = cKDTree(places).query(places * np.tile(flip, 2))
+    off = np.minimum(np.abs(body.joints[:, 2]), np.abs(own[:, 2])) > MAX_IMAGE_GAP * body.size
+    near = off & off[image] & (distance < MAX_IMAGE_GAP * body.size)
+    return [(one, int(image[one])) for one in np.flatnonzero(near).tolist() if one > 0 and image[one] > 0]
 
 
 def mirror_partners(body: RestGeometry) -> Int[np.ndarray, " joint"]:

@@ -8,7 +8,8 @@ import tyro
 
 from akd.cli.console import PLAIN, Facing, Height, console, is_file
 from akd.errors import AkdError
-from akd.files.writing import safe_name
+from akd.files.writing import check_output, refuse_inputs, safe_name
+from akd.garbage import collection_paused
 from akd.prior.hardware import Hardware
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ def animate(
     n: int = 1,
     track: bool = False,
     expand: bool = True,
-    recipe: Literal["default", "paper", "big"] = "default",
+    scene: bool = False,
+    recipe: Literal["default", "quick", "paper", "big"] = "default",
     estimator: str | None = None,
     iterations: int | None = None,
     draws: int | None = None,
@@ -68,7 +70,8 @@ def animate(
         n: Number of motions, with seeds from --seed on, each in a folder of its own.
         track: Also track the motion in a physics simulation; both are kept.
         expand: Say the prompt in the words of the prior's training captions, where it has such; --no-expand leaves it alone.
-        recipe: default is quick; big is for large models; paper is the published one and takes hours.
+        scene: Add to the prompt how our films look (view, ground, camera), in a big model's wording: they know longer captions.
+        recipe: default; quick takes few looks at finished films; big is for large models; paper takes hours.
         estimator: Gradient estimator instead of the recipe's; a wrong name lists all.
         iterations: Number of iterations instead of the recipe's.
         draws: Noise samples per film instead of the recipe's.
@@ -82,9 +85,15 @@ def animate(
         resume: Go on with this run's folder; all other settings are those it began with.
         force: Overwrite a run that exists.
     """
-    from akd.cli.progress import RunProgress
-    from akd.pipeline.export_runs import export_runs
-    from akd.pipeline.runs import begin_runs, difference, resume_runs
+    if resume is None and prior != "embedded" and not Path(prior).is_dir():
+        from akd.prior.folder import locate
+
+        locate(prior)  # a model that cannot be had is said before seconds of imports
+
+    with collection_paused():
+        from akd.cli.progress import RunProgress
+        from akd.pipeline.export_runs import export_runs
+        from akd.pipeline.runs import begin_runs, difference, resume_runs
 
     screen = console()
     try:
@@ -100,13 +109,16 @@ def animate(
             }  # fmt: skip
             options: dict[str, Any] = {
                 "prior": prior, **vars(hardware), "seconds": seconds, "loop": loop, "in_place": in_place, "seed": seed,
-                "track": track, "expand": expand, "forward": forward, "height": height, "recipe": _recipe(recipe, loop, own),
+                "track": track, "expand": expand, "scene": scene, "forward": forward, "height": height,
+                "recipe": _recipe(recipe, loop, own),
             }  # fmt: skip
             if one_file:
                 _one_file(words, out, export or "glb", options, n=n, force=force, tensorboard=tensorboard)
                 return
             job = _job(words, **options)
             resume = out or Path("runs") / job.name
+            if job.character is not None:
+                refuse_inputs([resume / f"animated.{export}"], [Path(job.character)])  # now, not when all is computed
             with RunProgress(screen) as progress:
                 runs = begin_runs(resume, job, n, _listener(progress, tensorboard), force=force)
     except KeyboardInterrupt:
@@ -144,12 +156,14 @@ def _one_file(
         raise AkdError('--one-file takes a file and sentences, and no .bvh: akd animate fox.glb "walking" "jumping" --one-file.')
     jobs = [_job((words[0], sentence), **options) for sentence in words[1:]]
     folder = out or Path("runs") / safe_name(Path(words[0]).stem)
+    path = folder / f"animated.{ending}"
+    check_output(path, force=force or any(folder.glob("*/config.json")), source=Path(words[0]))  # an earlier attempt's is ours
     screen = console()
     with RunProgress(screen) as progress:
         runs = runs_for(folder, jobs, _listener(progress, tensorboard), force=force)
     for run in runs:
         screen.print(f"{run.path}: {run.result()['sentence']}", style="bold", **PLAIN)
-    screen.print(f"Wrote {export_runs(runs, folder / f'animated.{ending}', force=True)}: {len(runs)} clips.", **PLAIN)
+    screen.print(f"Wrote {export_runs(runs, path, force=True)}: {len(runs)} clips.", **PLAIN)
 
 
 def _job(words: tuple[str, ...], **options: Any) -> "Job":

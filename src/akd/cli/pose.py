@@ -12,7 +12,10 @@ from akd.prior.hardware import Hardware
 
 if TYPE_CHECKING:
     from akd.motion import Motion
+    from akd.posespace.denoiser import Poses
+    from akd.posespace.solving import Handle
     from akd.posespace.space import PoseSpace
+    from akd.rig import Rig
 
 Sub = tyro.conf.subcommand
 MAX_SEED = 2**32 - 1
@@ -27,6 +30,9 @@ class Character:
     """A rigged file, a mesh (it is rigged automatically), a bare skeleton, or a character in words such as "a tall giraffe"."""
     weights: Path | None = None
     """Weights that `akd posespace export` wrote; by default those of the package."""
+    like: str = "clips"
+    """Poses that the character is known to take, and that others should be like: an .npz of poses or of a motion; `clips`,
+    those of the clips in its own file, if it has some; or `none`."""
 
     @property
     def file(self) -> Path | None:
@@ -34,21 +40,41 @@ class Character:
         path = Path(self.character)
         return path if path.suffix else None
 
-    def space(self) -> "PoseSpace":
-        """The pose space of the character."""
-        from akd.assets import read_file, rig_from
-        from akd.creatures.words import character
+    def space(self, *, judged_clip: str | None = None) -> "PoseSpace":
+        """The pose space of the character; a clip that is to be judged is no example."""
         from akd.posespace.network import SHIPPED, load_network
         from akd.posespace.space import PoseSpace
-        from akd.rigging.rig_file import complete_rig
 
         weights = self.weights or SHIPPED
-        load_network(weights)  # before the character is read, which takes longer
+        network = load_network(weights)  # before the character is read, which takes longer
+        rig = self._rig()
+        like = self._examples(rig, judged_clip) if network.config.example_blocks or self._names_file else None
+        return PoseSpace.build(rig, weights=weights, like=like)
+
+    @property
+    def _names_file(self) -> bool:
+        """Whether the user gave poses, rather than leaving it to the program."""
+        return self.like not in ("clips", "none")
+
+    def _rig(self) -> "Rig":
+        from akd.assets import read_file, rig_from
+        from akd.creatures.words import character
+        from akd.rigging.rig_file import complete_rig
+
         if self.file is None:
-            return PoseSpace.build(character(self.character, 0)[0], weights=weights)
+            return character(self.character, 0)[0]
         content = read_file(self.file)
-        rig = complete_rig(content) if content.mesh.vertex_count else rig_from(content)
-        return PoseSpace.build(rig, weights=weights)
+        return complete_rig(content) if content.mesh.vertex_count else rig_from(content)
+
+    def _examples(self, rig: "Rig", judged_clip: str | None) -> "Poses | None":
+        """The poses that the character is known to take."""
+        from akd.pipeline.save import read_poses
+        from akd.posespace.examples import own_clip_poses
+        from akd.posespace.representation import pose_to_vectors
+
+        if self._names_file:
+            return pose_to_vectors(read_poses(rig, Path(self.like), None).pose).float()
+        return own_clip_poses(rig, without=judged_clip) if self.like == "clips" else None
 
 
 @dataclass(frozen=True)
@@ -115,9 +141,10 @@ class Solve:
     """Inverse kinematics: put joints where you want them, and the rest of the body follows plausibly.
 
     Positions are stage coordinates in leg lengths: x forward, y up from the ground, z to the right. `akd inspect` lists the
-    joints of a file.
+    joints of a file. With --frame a finished clip is edited there: the frames around follow, the rest stays.
 
     Example: akd pose solve fox.glb --handles front_left_paw=0.8,0.4,-0.2 head@2,1,0 --out reach.glb
+    Example: akd pose solve fox.glb --clip Walk --frame 20 --handles head=1.4,1.1,0 --out ducking.glb
     """
 
     of: Character
@@ -132,23 +159,50 @@ class Solve:
     """Meet the handles exactly; --no-exact stays closer to what is plausible."""
     free_root: bool = True
     """Let the whole body move; --no-free-root keeps the root in its place."""
+    frame: int | None = None
+    """The frame of a clip to edit, from 0."""
+    poses: Path | None = None
+    """The clip to edit: an .npz of a motion of this character …"""
+    clip: str | None = None
+    """… or the name of a clip in the character's file."""
+    reach: float = 0.4
+    """Seconds before and after the frame over which an edit fades out."""
+    pins: tuple[str, ...] | None = None
+    """Joints that stay on their paths while a clip is edited; by default the feet that no handle moves."""
 
     def run(self) -> None:
         from akd.motion import Motion
-        from akd.posespace.representation import vectors_to_pose
+        from akd.posespace.representation import vectors_to_pose, without_heading
         from akd.posespace.solving import Handle
 
         if not 0 <= self.tolerance < float("inf"):
             raise AkdError(f"The tolerance is a length of at least 0, not {self.tolerance}.")
+        if self.frame is None and (self.poses is not None or self.clip is not None):
+            raise AkdError("Say with --frame which frame of the clip to edit.")
         handles = tuple(Handle.parse(text) for text in self.handles)
         self.to.check(self.of)
         space = self.of.space()
+        if self.frame is not None:
+            self._edit(space, handles, self.frame)
+            return
         found = space.solve(handles, count=self.count, free_root=self.free_root, exact=self.exact)
-        percentiles = space.score(found.vectors).percentile.tolist()
+        percentiles = space.score(without_heading(found.vectors)).percentile.tolist()
         for number, (error, percentile) in enumerate(zip(found.error.tolist(), percentiles, strict=True)):
             reached = "" if error <= self.tolerance else ": out of reach, this is the nearest"
             console().print(f"solution {number}: misses by {error:.4f}{reached}; percentile {percentile:.0f}", **PLAIN)
         self.to.write(space, Motion(vectors_to_pose(found.vectors, found.root), 1.0))
+
+    def _edit(self, space: "PoseSpace", handles: "tuple[Handle, ...]", frame: int) -> None:
+        from akd.pipeline.save import read_poses
+
+        motion = read_poses(space.rig, self.poses, self.clip)
+        edit = space.edit(motion, frame, handles, reach=self.reach, pins=self.pins)
+        reached = "" if edit.error <= self.tolerance else ": out of reach, this is the nearest"
+        kept = f"; {', '.join(edit.pinned)} within {edit.pin_error:.3f} of their paths" if edit.pinned else ""
+        console().print(
+            f"frame {frame}: misses by {edit.error:.4f}{reached}; percentile {edit.percentile:.0f}{kept}", **PLAIN
+        )
+        self.to.write(space, edit.motion, "edited")
 
 
 @dataclass(frozen=True)
@@ -204,7 +258,7 @@ class ScorePoses:
 
         if self.sheet is not None:
             check_sheet(self.sheet, force=self.force)
-        space = self.of.space()
+        space = self.of.space(judged_clip=self.clip)
         pose = read_poses(space.rig, self.poses, self.clip).pose
         verdicts = space.verdicts(pose_to_vectors(pose))
         if self.sheet is not None:
@@ -283,6 +337,12 @@ class Walk:
     """An .npz of poses, in order, at least two."""
     seconds: float = 3.0
     """Length of the clip."""
+    fps: float = 30.0
+    """Frames per second."""
+    ease: Literal["ends", "keys", "none"] = "ends"
+    """Where the clip comes to rest: at its two ends, at every keyframe, or nowhere."""
+    lock_feet: bool = True
+    """Feet that stand at one keyframe and at the next stay where they are or make a step; the body goes along."""
     method: Annotated[Literal["string", "noise", "straight"], tyro.conf.arg(aliases=["--way"])] = "string"
     """string: the string method, a path through plausible poses; noise: interpolation of their noise, as in ViPS;
     straight: interpolation of joint rotations."""
@@ -294,7 +354,10 @@ class Walk:
         self.to.check(self.of)
         space = self.of.space()
         keys = pose_to_vectors(read_poses(space.rig, self.keys, None).pose)
-        self.to.write(space, space.walk(keys, seconds=self.seconds, method=self.method), "walk")
+        clip = space.walk(
+            keys, seconds=self.seconds, fps=self.fps, method=self.method, easing=self.ease, lock_feet=self.lock_feet
+        )
+        self.to.write(space, clip, "walk")
 
 
 @dataclass(frozen=True)
@@ -346,22 +409,58 @@ class Finish:
 
     def run(self) -> None:
         from akd.assets import check_output
-        from akd.files.video import write_video
+        from akd.files.video import check_video_name, write_video
         from akd.pipeline.pose_film import finish_clip
         from akd.pipeline.save import read_poses
         from akd.prior.load import load_prior
 
         names = {part: self.out.with_stem(self.out.stem + ending) for part, ending in FINISHED_PARTS.items()}
-        if self.out.suffix.lower() not in (".mp4", ".gif"):
-            raise AkdError(f"Videos are written as .mp4 or .gif, not {self.out.suffix or 'without an ending'!r}.")
+        check_video_name(self.out)
         for path in names.values():
             check_output(path, force=self.force)
-        space, prior = self.of.space(), load_prior(self.prior, **vars(self.hardware))
+        space, prior = self.of.space(), load_prior(self.prior, **vars(self.hardware), way_back=False)
         motion = read_poses(space.rig, self.poses, self.clip)
         videos = finish_clip(prior, space.rig, motion, self.sentence, strength=self.strength)
         for part, video in videos.items():
             write_video(names[part], video, prior.film.fps)
         console().print(f"Wrote {self.out}, and its proxy, mask and depth beside it", **PLAIN)
+
+
+@dataclass(frozen=True)
+class Film(Character):  # and no field of it, because then its name would come second on the command line
+    """Film poses as a control film (depths, a mask or coloured bones), which `akd prior sample --control` follows.
+
+    Example: akd pose film fox.glb walk.npz --control depth --out control.mp4
+    """
+
+    poses: Annotated[Path | None, tyro.conf.Positional] = None
+    """An .npz of a motion of this character …"""
+    clip: str | None = None
+    """… or the name of a clip in the character's file."""
+    control: Literal["depth", "mask", "pose"] = "depth"
+    """depth: near is bright; mask: white where the character is; pose: its bones in colours."""
+    out: Path = Path("control.mp4")
+    """The .mp4 or .gif to write."""
+    film: str = "81x480x832"
+    """Size of the film as FRAMESxHEIGHTxWIDTH, the same as of the film that will follow it."""
+    fps: float = 16.0
+    """Frames per second; Wan VACE was trained with 16."""
+    force: bool = False
+    """Overwrite a film that exists."""
+
+    def run(self) -> None:
+        from akd.assets import check_output
+        from akd.files.video import check_video_name, write_video
+        from akd.pipeline.control_film import control_film, control_settings
+        from akd.pipeline.save import read_poses
+
+        check_video_name(self.out)
+        check_output(self.out, force=self.force)
+        settings = control_settings(self.film, self.fps)
+        space = self.space()
+        video = control_film(space.rig, read_poses(space.rig, self.poses, self.clip), self.control, settings)
+        write_video(self.out, video, settings.fps)
+        console().print(f"Wrote {self.out}: {len(video)} frames of {settings.width} × {settings.height}", **PLAIN)
 
 
 FINISHED_PARTS = {"finished": "", "proxy": "-proxy", "mask": "-mask", "depth": "-depth"}
@@ -387,6 +486,7 @@ Job = (
     Annotated[Sample, Sub("sample")] | Annotated[Solve, Sub("solve")] | Annotated[Project, Sub("project")]
     | Annotated[ScorePoses, Sub("score")] | Annotated[Invert, Sub("invert")] | Annotated[Decode, Sub("decode")]
     | Annotated[Walk, Sub("walk")] | Annotated[Limits, Sub("limits")] | Annotated[Finish, Sub("finish")]
+    | Annotated[Film, Sub("film")]
 )  # fmt: skip
 
 

@@ -12,19 +12,27 @@ from akd.prior.hardware import Hardware
 
 Sub = tyro.conf.subcommand
 RunFolder = Annotated[Path, tyro.conf.Positional]
+MAX_BODIES = 100_000
+"""Most bodies that borrow clips."""
 
 
 @dataclass(frozen=True)
 class Draw:
     """Draw poses to train on: creatures of all plans but the held-out ones, in their gaits and actions. Resumes where it stopped.
 
-    Example: akd posespace draw runs/posespace
+    With --motions also real poses: artists' clips on their rigs, and clips of people and animals on other bodies.
+
+    Example: akd posespace draw runs/posespace --motions ../shared/motions
     """
 
     folder: RunFolder
     """Folder of the run; it is made if there is none."""
     seeds: int = 165
     """Individuals of each plan, below the first held-out seed."""
+    motions: Path | None = None
+    """A folder of real motions: cmu/ and glb/, each with its index.json; only their training part is used."""
+    bodies: int = 240
+    """Bodies that borrow clips made for others."""
     workers: int = 1
     """Processes at a time, one core each; more than one needs akd[ray]."""
     current_plans: bool = False
@@ -36,7 +44,10 @@ class Draw:
         from akd.training.data_card import run_card
         from akd.training.posespace.dataset import CREATURES, write_pose_shards
         from akd.training.posespace.distilled_poses import FIRST_DISTILLED_SEED
+        from akd.training.posespace.real_poses import write_real_poses
 
+        if not 0 <= self.bodies <= MAX_BODIES:
+            raise AkdError(f"--bodies is from 0 to {MAX_BODIES:,}, not {self.bodies}.")
         if not 1 <= self.seeds <= FIRST_DISTILLED_SEED:
             raise AkdError(f"--seeds is from 1 to {FIRST_DISTILLED_SEED}, where distilled ones begin, not {self.seeds}.")
         plans = run_card(self.folder, current=self.current_plans).plans
@@ -47,7 +58,13 @@ class Draw:
                 folder, range(self.seeds), plans, workers=self.workers,
                 report=lambda done, count: progress.update(task, completed=done),
             )  # fmt: skip
-        console().print(f"Poses are in {folder}", **PLAIN)
+            if self.motions is not None:
+                real = progress.add_task("real poses", total=None)
+                write_real_poses(
+                    folder.parent, self.motions, self.bodies, workers=self.workers,
+                    report=lambda done, count: progress.update(real, completed=done, total=count),
+                )  # fmt: skip
+        console().print(f"Poses are in {folder.parent}", **PLAIN)
 
 
 @dataclass(frozen=True)
@@ -128,18 +145,23 @@ class Train:
     steps: int | None = None
     """How many steps in all; by default as many as the shipped weights were trained for."""
     sources: tuple[str, ...] = ()
-    """Train on poses of these sources only: creatures, distilled. All by default."""
+    """Train on poses of these sources only: creatures, artists, retargeted, distilled. All by default."""
+    start: Path | None = None
+    """Weights to begin with, such as those of an earlier edition; a training that was stopped goes on from its own."""
     name: str = "training"
     """Folder of this training, in that of the run."""
     tensorboard: Path | None = None
     """Also write curves of every step for TensorBoard, into this folder."""
 
     def run(self) -> None:
+        from akd.posespace.network import load_network
         from akd.training.posespace.train import PoseTraining, train_posespace
 
         if self.steps is not None and self.steps < 1:
             raise AkdError(f"--steps is at least 1, not {self.steps}.")
-        config = PoseTraining(self.folder, sources=self.sources or None, name=self.name)
+        if self.start is not None:
+            load_network(self.start)  # says what is wrong with it
+        config = PoseTraining(self.folder, sources=self.sources or None, name=self.name, start=self.start)
         steps = config.training.steps if self.steps is None else self.steps
         train_posespace(replace(config, training=replace(config.training, steps=steps, tensorboard=self.tensorboard)))
 
@@ -157,6 +179,8 @@ class Export:
     """The .safetensors to write."""
     name: str = "training"
     """Folder of the training, in that of the run."""
+    motions: Path | None = None
+    """The folder of real motions, to calibrate scores by poses on characters that training left out; without, by samples."""
     force: bool = False
     """Overwrite a file that exists."""
 
@@ -167,6 +191,10 @@ class Export:
 
         check_output(self.out, force=self.force)
         network, steps = trained_so_far(PoseTraining(self.folder, name=self.name))
+        if self.motions is not None:
+            from akd.training.posespace.calibrate import calibrate
+
+            calibrate(network, self.motions)
         save_weights(network, self.out, {"steps": str(steps)})
         console().print(f"Wrote {self.out}, trained for {steps} steps", **PLAIN)
 

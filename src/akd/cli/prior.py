@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import tyro
 
 from akd.cli.console import PLAIN, console, watched
+from akd.errors import AkdError
 from akd.prior.hardware import Hardware
 
 Sub = tyro.conf.subcommand
@@ -128,9 +129,12 @@ class Export:
 
 @dataclass(frozen=True)
 class Sample:
-    """Sample a prior: a contact sheet with one row of frames for each prompt.
+    """Sample a prior: a contact sheet with one row of frames for each prompt, or a video of one prompt.
 
-    Example: akd prior sample embedded "a dog walking" "a horse galloping" --out samples.png
+    Examples:
+        akd prior sample embedded "a dog walking" "a horse galloping" --out samples.png
+        akd prior sample Wan-AI/Wan2.2-TI2V-5B-Diffusers "a red fox walks over bare ground" --image fox.png --out fox.mp4
+        akd prior sample Wan-AI/Wan2.1-VACE-1.3B-diffusers "a red fox walks over snow" --control control.mp4 --out fox.mp4
     """
 
     name: Annotated[str, tyro.conf.Positional] = "embedded"
@@ -138,6 +142,11 @@ class Sample:
     prompts: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
     """Prompts; without any, eight that show a small prior's quality."""
     out: Path = Path("samples.png")
+    """A picture (.png, .jpg) of frames, or a video (.mp4, .gif)."""
+    image: Path | None = None
+    """The first frame, for image-to-video models; it is cut to the film's shape."""
+    control: Path | None = None
+    """A control film by `akd pose film` or others, for Wan VACE models; the sample has its size and motion."""
     seed: int = 0
     steps: int = 25
     """Sampling steps."""
@@ -149,16 +158,31 @@ class Sample:
 
     def run(self) -> None:
         from akd.assets import check_output
-        from akd.files.video import write_picture
+        from akd.files.video import VIDEO_ENDINGS, write_picture, write_video
+        from akd.prior.given import given_to
         from akd.prior.load import load_prior
         from akd.prior.sheet import PROMPTS, sample_sheet
 
         check_output(self.out, force=self.force)
-        prompts = self.prompts or PROMPTS
-        prior = load_prior(self.name, **vars(self.hardware))
-        sentences = watched(prompts, len(prompts), "sampling")
-        drawn = sample_sheet(prior, sentences, steps=self.steps, guidance=self.guidance, seed=self.seed)
-        console().print(f"Wrote {write_picture(self.out, drawn)}: " + "; ".join(prompts))
+        prompts, video = self.prompts or PROMPTS, self.out.suffix.lower() in VIDEO_ENDINGS
+        if video and len(prompts) > 1:
+            raise AkdError(f"A video shows one prompt, and {len(prompts)} were given: write a picture, or say one.")
+        for path, what in ((self.image, "picture"), (self.control, "control film")):
+            if path is not None and not path.is_file():
+                raise AkdError(f"There is no {what} at {path}: check its name.")
+        prior = load_prior(self.name, **vars(self.hardware), way_back=False, tell=console().print)
+        prior, condition = given_to(prior, image=self.image, control=self.control)
+        if video:
+            made = prior.sample(
+                prompts[0], steps=self.steps, guidance=self.guidance, seed=self.seed, condition=condition
+            )[0]
+            write_video(self.out, made, prior.film.fps)
+        else:
+            sentences = watched(prompts, len(prompts), "sampling")
+            options = {"steps": self.steps, "seed": self.seed}
+            drawn = sample_sheet(prior, sentences, guidance=self.guidance, condition=condition, **options)
+            write_picture(self.out, drawn)
+        console().print(f"Wrote {self.out}: " + "; ".join(prompts), **PLAIN)
 
 
 @dataclass(frozen=True)
@@ -185,7 +209,7 @@ class Probe:
         from akd.training.data_card import FIRST_HELD_OUT_SEED
         from akd.training.prior.probe import TIMES, creature_cases, probe
 
-        prior = load_prior(self.name, **vars(self.hardware))
+        prior = load_prior(self.name, **vars(self.hardware), way_back=False)
         seeds = range(FIRST_HELD_OUT_SEED, FIRST_HELD_OUT_SEED + self.individuals)
         plans = watched(self.plans, len(self.plans), "probing")
         cases = (case for plan in plans for case in creature_cases(plan, seeds, prior.film))

@@ -107,11 +107,21 @@ class Wish:
             return f"{name} ({self.said!r}, confidence {self.confidence:.2f})"
         return name if self.said in (name, "") else f"{name} ({self.said!r})"
 
+    def without(self, told: Container[str]) -> "Wish":
+        """The wish without what is done to the finished motion (``ACTED``), but with what a prior is ``told`` itself."""
+        kept = {name: getattr(PLAIN, name) for name in ACTED if name not in told}
+        return replace(self, **kept)
+
     def modifiers(self) -> dict[str, str]:
         """Side, manner, speed and count as phrases, by the name of the field; only what was asked for."""
         times = {1: "once", 2: "twice"}.get(self.count or 0, f"{self.count} times")
         found = {"side": f"{self.side} side" if self.side else "", "manner": self.manner, "speed": self.speed}
         return {name: text for name, text in found.items() if text} | ({"count": times} if self.count else {})
+
+
+ACTED = ("side", "speed", "count")
+"""Modifiers that are done to the finished motion, whatever the prior knows of them."""
+PLAIN = Wish("")
 
 
 def read_wish(prompt: str, known: Container[str] | None = None) -> Wish:

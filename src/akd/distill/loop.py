@@ -12,23 +12,26 @@ from torch import Tensor
 from akd.adam import Adam
 from akd.character.hinges import hinges_of
 from akd.creatures.neutral import neutral_pose
+from akd.distill import gait
+from akd.distill.assumptions import Assumptions, CandidateName, body_axis, candidates_for
 from akd.distill.estimators import ScoreInputs, draw_noise, score_gradient
-from akd.distill.foot_locking import choose_travel, choose_walk_or_run
 from akd.distill.losses import STANCE_HEIGHT, FootMotion, GroundContacts, foot_motion, ground_depth, lift, slip, smoothness
 from akd.distill.phases import choose_phases
+from akd.distill.pictures import picture_distance
+from akd.distill.reach import joint_reach
 from akd.distill.recipe import PAPER_LATENTS, Recipe
 from akd.distill.soft_film import film_softly
-from akd.distill.task import Task, motion_error
-from akd.distill.trajectory import Curves, Fourier, Frames, Spline, Trajectory, channel_count, is_antiphase
+from akd.distill.task import COMPARISON_VIEWS, Task, motion_error
+from akd.distill.trajectory import Curves, Fourier, Frames, Spline, Trajectory, channel_count
 from akd.errors import AkdError
-from akd.gait.timing import GALLOPING_LEGS
+from akd.gait.undulation import carried_speed
 from akd.motion import Motion
 from akd.posespace.space import PoseSpace
-from akd.prior.prior import guided_denoising_error, text_log_ratio
+from akd.prior.prior import guided_denoising_error
 from akd.prior.schedule import Latents
 from akd.render.camera import View
-from akd.rig import GRAVITY, Rig
-from akd.skeleton import Pose, forward_kinematics
+from akd.rig import GRAVITY
+from akd.skeleton import Pose, Posed, forward_kinematics
 
 ADAM_STATE = ("step", "exp_avg", "exp_avg_sq")
 """What Adam keeps of every parameter."""
@@ -36,10 +39,16 @@ FOURIER_START = 0.05
 """Standard deviation of the coefficients that a loop starts from: enough to grow from, too little to be a walk by itself."""
 FREE_START = 0.01
 """The same for clips that are no loops: larger ones would shake."""
-COMPARISON_VIEWS = 3
-"""Views under which candidates are compared."""
-LOCKING_FPS = 30.0
-"""Frames per second, at least, at which feet are locked to compare a walk with a run."""
+KNOT_FRAMES = 3
+"""Frames of the prior's film between two knots of a motion that happens once."""
+PRUNED_TO = 2
+"""Candidates that go on after the first comparison."""
+ALOFT_HEIGHT = 1.5
+"""How high a body that nothing carries starts, above where it stands at rest [ℓ]: clear of the ground."""
+SLOW_SHARE = 0.2
+"""Low feet of a body that does not travel stand if they are about as slow as this [√(g ℓ)]."""
+GOLDEN_RATIO = (5**0.5 - 1) / 2
+"""Multiples of it are spread evenly over the unit interval."""
 MOVING_AVERAGE = 0.1
 """Share by which speed and height move towards what the feet imply, per step."""
 GROUNDED_SHARE = 0.4
@@ -47,10 +56,13 @@ GROUNDED_SHARE = 0.4
 
 
 class Candidate:
-    """A trajectory and its Adam state. Several are optimised side by side until the prior decides between them."""
+    """A trajectory with its structural assumptions and its Adam state, by the name of its kind and its place at the start.
 
-    def __init__(self, trajectory: Trajectory) -> None:
-        self.trajectory = trajectory
+    Several are optimised side by side until the prior decides between them.
+    """
+
+    def __init__(self, trajectory: Trajectory, name: str = "", number: int = 0) -> None:
+        self.trajectory, self.name, self.number = trajectory, name, number
         # Adam's ε is set to the size of the first gradient (see ``descend``), so that channels with a small gradient move
         # little instead of as fast as all others.
         self.optimiser = Adam(trajectory.parameters(), betas=(0.9, 0.99))
@@ -90,14 +102,20 @@ class Candidate:
 
 
 class Distillation:
-    """The state of one distillation. Candidates differ in the phase offset of the right side until one is kept."""
+    """The state of one distillation. Candidates differ in what they assume of the motion until one is kept."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
         self.contacts = GroundContacts.of(task.rig)
         self.space = PoseSpace.build(task.rig) if task.recipe.plausible else None
-        self.candidates = [Candidate(initial_trajectory(task, offset)) for offset in candidate_offsets(task.rig, task.recipe)]
+        self.axis = body_axis(task.rig)
+        self.candidates = [
+            Candidate(initial_trajectory(task, assumptions), name, number)
+            for number, (name, assumptions) in enumerate(begun_candidates(task).items())
+        ]
         self.iteration = 0
+        self.compared: dict[str, float] = {}
+        """The prior's error on every candidate, if the last iteration compared them."""
 
     @property
     def trajectory(self) -> Trajectory:
@@ -108,14 +126,18 @@ class Distillation:
         """One iteration: one gradient of the prior and the steps towards it, for every candidate; returns its numbers."""
         recipe = self.task.recipe
         randomness = self._randomness()
-        window, view = self._window(randomness), self.task.prior.film.sample_views(1, randomness)[0]
+        view = self.task.prior.film.sample_views(1, randomness)[0]
         inputs = self._score_inputs(recipe.noise_range(self.iteration), view, randomness)
-        measured = [self._fit(candidate, inputs, window, view) for candidate in self.candidates]
+        measured = [self._fit(candidate, inputs, view) for candidate in self.candidates]
         self.iteration += 1
-        if len(self.candidates) > 1 and self.iteration >= recipe.decide_at * recipe.iterations:
-            self._keep_best_candidate(randomness)
+        self.compared = {}
+        for at, kept in ((recipe.prune_at, PRUNED_TO), (recipe.decide_at, 1)):
+            if len(self.candidates) > kept and self.iteration >= at * recipe.iterations:
+                self._keep_best(kept, randomness)
         if self.iteration in self._phase_iterations:
-            self._choose_structure(randomness)
+            self._choose_order(randomness)
+        if self.iteration == recipe.iterations:
+            gait.refine(self.task, self.trajectory, randomness)
         return measured[0]
 
     @property
@@ -137,29 +159,41 @@ class Distillation:
             noise, timesteps, prior.embed(task.prompt), negative, recipe.guidance, recipe.denoising_steps, rest
         )
 
-    def _fit(self, candidate: Candidate, inputs: ScoreInputs, window: float, view: View) -> dict[str, float]:
+    def _fit(self, candidate: Candidate, inputs: ScoreInputs, view: View) -> dict[str, float]:
         """One gradient of the prior, and the steps of the optimiser towards the latents that it points to."""
         task, recipe, prior, trajectory = self.task, self.task.recipe, self.task.prior, candidate.trajectory
-        target = None
-        for _ in range(recipe.fit_steps):
-            motion = trajectory.motion(prior.film.frames, task.fps, window)
-            video = film_softly(task.rig.skeleton, without_steady_path(motion), task.skinned, prior.film, view)
-            z = prior.encode(video[None])
+        target, start = None, window_start(task, trajectory, self.iteration)
+        in_pictures, elements = recipe.fit == "pictures", math.prod(prior.film_latents)
+        for step in range(recipe.fit_steps):
+            motion = trajectory.motion(prior.film.frames, task.fps, start)
+            gait_only = trajectory.assumptions.is_gait and not in_pictures
+            shown = without_steady_path(motion) if gait_only else motion
+            video = film_softly(task.rig.skeleton, shown, task.skinned, prior.film, view, following=not gait_only)
+            z = prior.encode((video.detach() if in_pictures else video)[None]) if target is None or not in_pictures else None
             if target is None:
+                assert z is not None
                 inputs = inputs._replace(condition=task.condition(video))
                 gradient = score_gradient(recipe.estimator, prior, z.detach(), inputs)
                 target = z.detach() - gradient
-            losses, feet = self._losses(trajectory, motion)
-            score = ((z - target).square().sum() / 2).to(motion.pose.angles.device)  # latents may be on a card
-            total = score + z.numel() / PAPER_LATENTS * sum(losses.values())
+                target = prior.decode(target)[0] if in_pictures else target
+                if recipe.fit_steps > 1:
+                    candidate.reset_momentum()
+            losses, posed, feet = self._losses(trajectory, motion)
+            if in_pictures:
+                score = picture_distance(video, target, step / recipe.fit_steps, elements)
+            else:
+                score = (z - target).square().sum() / 2
+            score = score.to(motion.pose.angles.device)  # latents may be on a card
+            total = score + elements / PAPER_LATENTS * sum(losses.values())
             candidate.descend(total, recipe, self.iteration)
-            if feet is not None:
-                self._follow_feet(trajectory, feet)
+            self._follow_support(trajectory, posed, feet)
         return {"score": float(gradient.square().mean().sqrt()), **{name: float(loss.detach()) for name, loss in losses.items()}}
 
-    def _losses(self, trajectory: Trajectory, motion: Motion) -> tuple[dict[str, Float[Tensor, ""]], FootMotion | None]:
-        """The weighted losses besides the prior's, by name, and the motion of the feet if they count."""
-        recipe, rig = self.task.recipe, self.task.rig
+    def _losses(
+        self, trajectory: Trajectory, motion: Motion
+    ) -> tuple[dict[str, Float[Tensor, ""]], Posed, FootMotion | None]:
+        """The weighted losses besides the prior's, by name, and the motion of body and feet, the latter if they count."""
+        recipe, rig, assumed = self.task.recipe, self.task.rig, trajectory.assumptions
         posed = forward_kinematics(rig.skeleton, motion.pose)
         losses = {
             "coefficient_penalty": recipe.coefficient_penalty * trajectory.coefficient_penalty(),
@@ -168,54 +202,52 @@ class Distillation:
         }
         if self.space is not None:
             losses["plausible"] = recipe.plausible * self.space.energy(motion.pose, self._randomness()).mean()
-        if not recipe.contact or not len(self.contacts.points):
-            return losses, None
-        feet = foot_motion(self.contacts, posed, motion.fps, float(trajectory.speed))
+        if not recipe.contact or not len(self.contacts.points) or assumed.support == "none":
+            return losses, posed, None
+        slow = None if assumed.travels else SLOW_SHARE * rig.gravity**0.5
+        feet = foot_motion(self.contacts, posed, motion.fps, float(trajectory.speed), slow=slow)
         if self._feet_count:
             losses["slip"] = recipe.contact * slip(feet) * rig.leg_metres / GRAVITY
             losses["lift"] = recipe.contact * lift(feet) / STANCE_HEIGHT**2
-        return losses, feet
+        return losses, posed, feet
 
     @property
     def _feet_count(self) -> bool:
         """Is the run far enough for slip and lift to count?"""
         return self.iteration >= self.task.recipe.contact_from * self.task.recipe.iterations
 
-    def _follow_feet(self, trajectory: Trajectory, feet: FootMotion) -> None:
-        """Moving-average update of height and speed, which films hardly show, towards what the standing feet imply."""
-        update_height(trajectory, feet, MOVING_AVERAGE)
-        if self._feet_count:
-            update_speed(trajectory, feet, MOVING_AVERAGE)
+    def _follow_support(self, trajectory: Trajectory, posed: Posed, feet: FootMotion | None) -> None:
+        """Moving-average update of height and speed, which films hardly show, towards what standing feet or the wave imply."""
+        assumed = trajectory.assumptions
+        if feet is not None:
+            update_height(trajectory, feet, MOVING_AVERAGE)
+            if assumed.travels and self._feet_count:
+                update_speed(trajectory, feet, MOVING_AVERAGE)
+        elif assumed.travels and assumed.support != "feet":
+            update_carried_speed(trajectory, posed.position[:, self.axis], self.task.fps, MOVING_AVERAGE)
 
-    def _keep_best_candidate(self, randomness: torch.Generator) -> None:
-        """Keep the candidate with the least error of the prior."""
+    def _keep_best(self, count: int, randomness: torch.Generator) -> None:
+        """Keep the candidates with the least error of the prior, under the same noise and views; in a draw the earlier."""
         error = motion_error(self.task, guided_denoising_error, COMPARISON_VIEWS, randomness)
-        self.candidates = [min(self.candidates, key=lambda each: error(self.task.film_motion(each.trajectory)))]
+        errors = {each.number: error(self.task.film_motion(each.trajectory)) for each in self.candidates}
+        best = sorted(errors, key=lambda number: errors[number])[:count]
+        self.compared |= {each.name: errors[each.number] for each in self.candidates}
+        self.candidates = [each for each in self.candidates if each.number in best]
 
-    def _choose_structure(self, randomness: torch.Generator) -> None:
-        """Choose the order of the legs of loops, then walk or run, and at the last such iteration whether the body travels."""
-        task = self.task
-        if not self.trajectory.mirrored or self.trajectory.curves.period is None:
-            return
-        error = motion_error(task, guided_denoising_error, 1, randomness)
+    def _choose_order(self, randomness: torch.Generator) -> None:
+        """Choose the order of the legs of every candidate that is a gait."""
+        error = motion_error(self.task, guided_denoising_error, 1, randomness)
         for candidate in self.candidates:
-            choose_phases(candidate.trajectory, lambda trajectory: error(task.film_motion(trajectory)))
-            candidate.reset_momentum()
-        if len(self.candidates) > 1 or not task.recipe.lock_feet:
-            return
-        clip = partial(task.film_motion, finer=math.ceil(LOCKING_FPS / task.fps))
-        if self.trajectory.antiphase:
-            log_ratio = motion_error(task, text_log_ratio, COMPARISON_VIEWS, randomness)
-            choose_walk_or_run(task.rig, self.trajectory, clip, log_ratio)
-        if self.iteration == self._phase_iterations[-1]:
-            error = motion_error(task, guided_denoising_error, COMPARISON_VIEWS, randomness)
-            choose_travel(task.rig, self.trajectory, clip, error)
+            if candidate.trajectory.assumptions.is_gait:
+                choose_phases(candidate.trajectory, lambda trajectory: error(self.task.film_motion(trajectory)))
+                candidate.reset_momentum()
 
-    def _window(self, randomness: torch.Generator) -> float:
-        """Start of the film in the clip [s]: zero for loops, random for longer clips, so that windows overlap."""
-        if self.trajectory.curves.period is not None:
-            return 0.0
-        return max(self.task.span - self.task.film_seconds, 0.0) * float(torch.rand((), generator=randomness))
+
+def window_start(task: Task, trajectory: Trajectory, iteration: int) -> float:
+    """Start of the film in the clip [s]: zero for loops, evenly over clips longer than it, so that windows overlap."""
+    if trajectory.curves.period is not None:
+        return 0.0
+    return max(trajectory.curves.duration - task.film_seconds, 0.0) * (GOLDEN_RATIO * iteration % 1.0)
 
 
 @torch.no_grad()
@@ -240,30 +272,49 @@ def update_speed(trajectory: Trajectory, feet: FootMotion, share: float) -> None
     trajectory.speed -= share * (feet.stance * along).sum() / feet.stance.sum().clamp(min=1.0)
 
 
-def candidate_offsets(rig: Rig, recipe: Recipe) -> tuple[float, ...]:
-    """Phase offsets between the sides for which a candidate is begun on this body."""
-    offsets, mirror = recipe.phase_offsets, rig.skeleton.mirror.tolist()
-    if recipe.curves != "fourier" or mirror == list(range(len(mirror))):
-        return offsets[:1]
-    return tuple(filter(is_antiphase, offsets)) or offsets if len(rig.legs) > GALLOPING_LEGS else offsets
+@torch.no_grad()
+def update_carried_speed(trajectory: Trajectory, axis: Float[Tensor, "frame point 3"], fps: float, share: float) -> None:
+    """Move the speed towards the one at which the wave along the body carries it."""
+    ahead = trajectory.speed * torch.arange(len(axis))[:, None] / fps * torch.tensor((1.0, 0.0, 0.0))
+    implied = carried_speed((axis - ahead[:, None]).double().numpy(), fps)
+    if implied is not None:
+        trajectory.speed += share * (implied - trajectory.speed)
 
 
-def initial_trajectory(task: Task, phase_offset: float) -> Trajectory:
-    """The neutral pose at constant speed, with a little noise: nothing here depends on the prompt."""
-    recipe, randomness = task.recipe, torch.Generator().manual_seed(task.seed)
-    channels = channel_count(task.rig.skeleton)
-    curves: Curves
-    if recipe.curves == "fourier":
-        curves = Fourier(channels, task.start_frequency, task.film_seconds / 2, spread=FOURIER_START, randomness=randomness)
-    elif recipe.curves == "spline":
-        curves = Spline(
-            channels, task.span, knots_per_second=task.fps / 2, wrapped=task.loop, spread=FREE_START, randomness=randomness
-        )
-    else:
-        curves = Frames(channels, round(task.span * task.fps) + 1, task.fps, spread=FREE_START, randomness=randomness)
-    anatomy = (hinges_of(task.rig), neutral_pose(task.rig)) if recipe.anatomy else ()
-    mirrored = recipe.curves == "fourier"
-    return Trajectory(task.rig.skeleton, curves, task.start_speed, phase_offset, *anatomy, mirrored=mirrored)
+def begun_candidates(task: Task) -> dict[CandidateName, Assumptions]:
+    """The candidates of a task; one with nothing but what its curves imply, if the recipe names its curves."""
+    recipe = task.recipe
+    if recipe.curves != "fourier":
+        return {"once": Assumptions(task.loop and recipe.curves == "spline", "none", travels=True, support="feet")}
+    return candidates_for(task.rig, recipe.candidates, loop=task.loop, expected=task.wish.action if task.wish else "")
+
+
+def initial_trajectory(task: Task, assumptions: Assumptions) -> Trajectory:
+    """The neutral pose, at constant speed if it travels, with a little noise: nothing here depends on the prompt."""
+    recipe, rig, randomness = task.recipe, task.rig, torch.Generator().manual_seed(task.seed)
+    anatomy = (hinges_of(rig), neutral_pose(rig)) if recipe.anatomy else ()
+    known = assumptions.is_gait or recipe.curves != "fourier"
+    trajectory = Trajectory(
+        rig.skeleton, _curves(task, assumptions, randomness), task.start_speed if assumptions.travels else 0.0,
+        assumptions.phase_offset, *anatomy, assumptions=assumptions, scale=None if known else joint_reach(rig),
+    )  # fmt: skip
+    if assumptions.support == "none":
+        trajectory.height += ALOFT_HEIGHT
+    return trajectory
+
+
+def _curves(task: Task, assumptions: Assumptions, randomness: torch.Generator) -> Curves:
+    """Curves near zero: a cycle's, or those of a clip."""
+    channels, kind = channel_count(task.rig.skeleton), task.recipe.curves
+    if kind == "frames":
+        return Frames(channels, round(task.span * task.fps) + 1, task.fps, spread=FREE_START, randomness=randomness)
+    if kind == "fourier" and assumptions.cycle:
+        return Fourier(channels, task.start_frequency, task.film_seconds / 2, spread=FOURIER_START, randomness=randomness)
+    seconds, knot_frames = (task.film_seconds, KNOT_FRAMES) if kind == "fourier" else (task.span, 2)
+    return Spline(
+        channels, seconds, knots_per_second=task.fps / knot_frames, wrapped=assumptions.cycle, spread=FREE_START,
+        randomness=randomness,
+    )  # fmt: skip
 
 
 def without_steady_path(motion: Motion) -> Motion:

@@ -57,15 +57,19 @@ class FootMotion(NamedTuple):
     """0 (swings) to 1 (stands). Without gradient: lifting a foot must not pay off because it slips."""
 
 
-def foot_motion(contacts: GroundContacts, posed: Posed, fps: float, speed: float) -> FootMotion:
-    """Feet stand that are low and move backwards relative to the body; others swing forward."""
+def foot_motion(contacts: GroundContacts, posed: Posed, fps: float, speed: float, *, slow: float | None = None) -> FootMotion:
+    """Feet stand that are low and move backwards relative to the body; others swing forward.
+
+    Of a body that does not travel those stand that are low and, over the ground, about as ``slow`` as this [ℓ/s].
+    """
     soles = contacts.soles(posed)
     height = soles[..., 1].amin(-1)
     velocity = fps * soles.mean(2)[..., (0, 2)].diff(dim=0)
     along = velocity[..., 0].detach() - speed
     behind = torch.sigmoid(-BEHIND_SHARPNESS * along / along.square().mean().sqrt().clamp(min=1e-3))
     low = torch.exp(-(height.detach().clamp(min=0) / STANCE_HEIGHT).square())
-    return FootMotion(height, velocity, behind * low[1:] * low[:-1])
+    standing = behind if slow is None else torch.exp(-(velocity.detach().square().sum(-1) / slow**2))
+    return FootMotion(height, velocity, standing * low[1:] * low[:-1])
 
 
 def smoothness(pose: Pose) -> Float[Tensor, ""]:

@@ -25,20 +25,26 @@ FUNCTION_WORDS = {
     "through", "over",
 }  # fmt: skip
 """Words without a meaning of their own."""
+REVERSED = {"walk_backward": "walk"}
+"""Actions that are another one in reverse: the prior is told that one, and the finished motion is reversed."""
 VERB_SIGNS = ("is", "are", "that", "who", "which", "does", "doing")
 """Words that end the subject of a sentence."""
 
 
-def expand(prompt: str, known: Container[str] | None = None) -> str:
+def expand(prompt: str, known: Container[str] | None = None, told: Container[str] = ()) -> str:
     """The full description that goes with a short prompt: subject, motion, view and ground, as in the captions of training.
 
     A sentence stays as it is if its motion is unknown, or if it says more about the motion than the description would keep
     ("walking backwards"). With ``known``, the actions that a prior has seen, free wordings of these are understood too
-    ("the knight saunters"), and a sentence of any other action stays as it is.
+    ("the knight saunters"), and a sentence of any other action stays as it is. What is done to the finished motion (see
+    ``wish.ACTED``) is left out, unless the prior's captions ``told`` of it.
     """
     found = find_action(prompt)
     if known is not None:
         wish, action = asked_action(prompt, known)
+        plain = wish.without(told)
+        if plain != wish or wish.action in REVERSED:
+            return _expand_wish(prompt, plain, action)
         if _is_free(wish) or action != (MOTION_ACTIONS.get(found.action, "") if found else None):
             return _expand_wish(prompt, wish, action)
     if found is None or _lost_words(found.action, found.after):
@@ -52,6 +58,8 @@ def asked_action(prompt: str, known: Container[str]) -> tuple[Wish, str]:
     Words that captions have always used for a motion ("a spider crawls") are taken for it where the prior does not know better.
     """
     wish, found = read_wish(prompt), find_action(prompt)
+    if wish.action in REVERSED and wish.action not in known:
+        return wish, REVERSED[wish.action]
     own = ACTION_LIST.get(wish.action)
     exact = len(wish.said.split()) if wish.confidence == 1 else 0
     if found:

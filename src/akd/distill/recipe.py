@@ -1,13 +1,14 @@
 """Recipes: every choice that distillation leaves open, as one value."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
+from akd.distill.assumptions import CANDIDATES, CandidateName
 from akd.distill.estimators import ESTIMATORS
-from akd.distill.trajectory import CurveKind
+from akd.distill.trajectory import CurveKind, is_antiphase
 from akd.errors import AkdError
 
-RecipeName = Literal["default", "paper", "big"]
+RecipeName = Literal["default", "quick", "paper", "big"]
 PAPER_LATENTS = 1_123_200
 """Size of the latents of the paper's film, to which the weights of the losses belong."""
 RENAMED = {
@@ -17,9 +18,10 @@ RENAMED = {
 }  # fmt: skip
 """Entries of runs that version 0.1 began, and what they are called now."""
 LIMITS: dict[str, tuple[float, float]] = {
-    "iterations": (1, 1_000_000), "draws": (1, 1000), "denoising_steps": (1, 1000), "fit_steps": (1, 1000),
+    "iterations": (1, 1_000_000), "draws": (1, 1000), "compared_draws": (1, 1000), "denoising_steps": (1, 1000),
+    "fit_steps": (1, 1000),
     "guidance": (-1000, 1000), "learning_rate": (0, 100), "t_start": (0, 1), "t_end": (0, 1), "t_annealed": (0, 1),
-    "phase_offsets": (-1, 1), "decide_at": (0, 1), "phases_at": (0, 1), "smooth": (0, 1e12), "ground": (0, 1e12),
+    "prune_at": (0, 1), "decide_at": (0, 1), "phases_at": (0, 1), "smooth": (0, 1e12), "ground": (0, 1e12),
     "contact": (0, 1e12), "contact_from": (0, 1), "coefficient_penalty": (0, 1e12), "plausible": (0, 1e12),
     "cycles_per_film": (0.01, 100), "speed": (-10, 10),
 }  # fmt: skip
@@ -33,6 +35,7 @@ class Recipe:
 
     iterations: int = 90
     curves: CurveKind = "fourier"
+    """Of cycles; what happens once is made of splines. Splines and free frames are without candidates."""
     estimator: str = "vp_sds"
     """One of ``ESTIMATORS``."""
     draws: int = 8
@@ -40,7 +43,9 @@ class Recipe:
     denoising_steps: int = 1
     """Denoising steps per score: one predicts the mean of all films, several predict one of them."""
     fit_steps: int = 1
-    """Steps of the optimiser towards one prediction before the next is made."""
+    """Steps of the optimiser towards one prediction before the next is made …"""
+    fit: Literal["latents", "pictures"] = "latents"
+    """… which is compared with the film as latents, or decoded and as pictures out of focus, without the encoder."""
     guidance: float = 3.5
     """Classifier-free guidance."""
     first_frame: bool = True
@@ -51,10 +56,14 @@ class Recipe:
     t_end: tuple[float, float] = (0.6, 0.7)
     """… and from the share ``t_annealed`` of the iterations on; linear in between."""
     t_annealed: float = 1.0
-    phase_offsets: tuple[float, ...] = (0.0, 0.5)
-    """One candidate is begun for each of these phase offsets between the sides …"""
+    candidates: tuple[CandidateName, ...] = ("in phase", "antiphase", "staying", "once", "carried", "aloft")
+    """Structures that are begun where the body suits them (see ``assumptions``) …"""
+    prune_at: float = 0.1
+    """… of which the better two go on after this share of the iterations …"""
     decide_at: float = 0.25
-    """… and after this share of the iterations the one with the least error is kept."""
+    """… and one after this share: the one with the least error …"""
+    compared_draws: int = 8
+    """… over so many noise samples of each view."""
     phases_at: tuple[float, ...] = (0.15, 0.4, 0.7)
     """Shares of the iterations after which the order of the legs is chosen (see ``phases``)."""
     anatomy: bool = True
@@ -83,8 +92,9 @@ class Recipe:
             value = getattr(self, name)
             if not all(low <= part <= high for part in (value if isinstance(value, tuple) else (value,))):
                 raise AkdError(f"The recipe's {name.replace('_', ' ')} lies between {low:g} and {high:g}, not at {value}.")
-        if not self.phase_offsets:
-            raise AkdError("The recipe's phase offsets are missing: it needs one for each candidate.")
+        if not self.candidates or not set(self.candidates) <= set(CANDIDATES):
+            given = ", ".join(self.candidates) or "none"
+            raise AkdError(f"The recipe's candidates are some of {', '.join(CANDIDATES)}, not {given}.")
         if self.estimator not in ESTIMATORS:
             raise AkdError(f"There is no estimator {self.estimator!r}; choose one of {', '.join(ESTIMATORS)}.")
 
@@ -94,6 +104,9 @@ class Recipe:
         named: dict[str, Any] = {
             RENAMED.get(name, name): tuple(value) if isinstance(value, list) else value for name, value in values.items()
         }
+        if "phase_offsets" in named:  # before there were candidates of other kinds
+            offsets = named.pop("phase_offsets")
+            named["candidates"] = tuple("antiphase" if is_antiphase(offset) else "in phase" for offset in offsets)
         estimator = named.get("estimator", cls.estimator)
         named["estimator"] = RENAMED_ESTIMATORS.get(estimator, estimator)
         unknown = sorted(set(named) - {entry.name for entry in fields(cls)})
@@ -118,10 +131,14 @@ PAPER = Recipe(
     t_end=(0.02, 0.5), t_annealed=0.5, phases_at=(), anatomy=False, contact=0.0, lock_feet=False,
 )  # fmt: skip
 """The paper's; it does not publish a learning rate."""
-BIG = Recipe(
-    iterations=24, estimator="sds", draws=1, denoising_steps=8, fit_steps=10, guidance=6.0, t_start=(0.85, 0.95),
-    t_end=(0.6, 0.7),
+QUICK = Recipe(
+    iterations=8, estimator="sds", draws=1, denoising_steps=8, fit_steps=40, fit="pictures", learning_rate=0.05,
+    t_start=(0.93, 0.95), t_end=(0.5, 0.55), phases_at=(0.4, 0.7), compared_draws=4,
 )  # fmt: skip
-"""For large models, whose evaluations are dear: few looks, each a film that is sampled from the motion so far with the first
-frame given and low guidance, and several steps towards it."""
-RECIPES: dict[str, Recipe] = {"default": DEFAULT, "paper": PAPER, "big": BIG}
+"""Few looks, then fit: the prior finishes the film of the motion so far, with its first frame given where it takes one, and the
+motion is fitted to that film without asking it again."""
+BIG = replace(QUICK, denoising_steps=12, fit_steps=60, guidance=5.0, compared_draws=1)
+"""For large models, whose evaluations are dear and whose encoders' way back needs the most memory: the quick recipe with more
+steps for each look, the guidance of their makers (low, because the first frame is given) and one draw where candidates are
+compared. Never run on a real card."""
+RECIPES: dict[str, Recipe] = {"default": DEFAULT, "quick": QUICK, "paper": PAPER, "big": BIG}

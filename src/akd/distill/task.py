@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from akd.creatures.wish import Wish
 from akd.distill.estimators import draw_noise
 from akd.distill.recipe import Recipe
 from akd.distill.trajectory import Trajectory
@@ -21,6 +22,8 @@ CLIP_FPS = 30.0
 """Frames per second of finished clips, whatever rate the prior's films have."""
 REFERENCE_FILM = FilmSettings(frames=17, fps=12.0, reference_leg=0.9)
 """The film to which the recipes' cycles belong, as long as four thirds of a second for legs of 0.9 m."""
+COMPARISON_VIEWS = 3
+"""Views under which candidates are compared."""
 COMPARISON_NOISE = (0.45, 0.85)
 """Range of timesteps at which errors tell the orders of legs apart."""
 
@@ -42,6 +45,9 @@ class Task:
     seed: int = 0
     loop: bool = False
     """The finished clip is a whole number of cycles."""
+    wish: Wish | None = None
+    """What the sentence asks for: its action puts one candidate first and has no other effect, and side, speed and count are
+    done to the finished clip."""
 
     @property
     def fps(self) -> float:
@@ -85,10 +91,11 @@ class Task:
             seconds = max(round(self.seconds / curves.period), 1) * curves.period
             count = max(round(seconds * CLIP_FPS), 4)
             return trajectory.motion(count + 1, count / seconds)
+        seconds = min(self.seconds, curves.duration)  # what happens once is over with the prior's film
         if curves.has_corners:
             # Linear interpolation between frames would show as corners at a higher rate.
-            return resample(trajectory.motion(round(self.seconds * self.fps) + 1, self.fps), CLIP_FPS)
-        return trajectory.motion(round(self.seconds * CLIP_FPS) + 1, CLIP_FPS)
+            return resample(trajectory.motion(round(seconds * self.fps) + 1, self.fps), CLIP_FPS)
+        return trajectory.motion(round(seconds * CLIP_FPS) + 1, CLIP_FPS)
 
 
 def motion_error(
@@ -97,7 +104,7 @@ def motion_error(
     """A function from motions to the prior's error on their films, with the same noise and views for every motion."""
     prior = task.prior
     cameras = prior.film.sample_views(views, randomness)
-    draws = [draw_noise(prior.film_latents, task.recipe.draws, COMPARISON_NOISE, randomness) for _ in cameras]
+    draws = [draw_noise(prior.film_latents, task.recipe.compared_draws, COMPARISON_NOISE, randomness) for _ in cameras]
 
     @torch.no_grad()
     def mean_error(motion: Motion) -> float:

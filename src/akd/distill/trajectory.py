@@ -9,16 +9,18 @@ Free frames, cubic B-splines and Fourier series differ in their basis only.
 """
 
 import copy
+import math
 from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from akd import splines
 from akd.character.hinges import Hinges
+from akd.distill.assumptions import CANDIDATES, Assumptions
 from akd.motion import Motion
 from akd.rotations import angles_to_matrix, rotation_vector_to_quaternion
 from akd.skeleton import Pose, Skeleton, forward_kinematics, mirror_maps
@@ -109,6 +111,11 @@ class Curves(nn.Module):
         return None
 
     @property
+    def duration(self) -> float:
+        """Seconds after which there is nothing new: endless for curves that repeat themselves."""
+        return math.inf
+
+    @property
     def frequency(self) -> Float[Tensor, ""]:
         """Cycles per second of curves that repeat themselves."""
         raise ValueError(f"{type(self).__name__} curves have no cycle")
@@ -194,6 +201,10 @@ class Spline(Curves):
         return self.knots.duration if self.knots.loop else None
 
     @property
+    def duration(self) -> float:
+        return math.inf if self.knots.loop else self.knots.duration
+
+    @property
     def frequency(self) -> Float[Tensor, ""]:
         return super().frequency if self.period is None else torch.tensor(1 / self.period)
 
@@ -223,6 +234,10 @@ class Frames(Curves):
         super().__init__(frames, channels, spread, randomness)
         self.fps = fps
 
+    @property
+    def duration(self) -> float:
+        return (len(self.coefficients) - 1) / self.fps
+
     def basis(self, times: Times) -> Basis:
         at = (times * self.fps).clamp(0, self.coefficients.shape[0] - 1)
         return (1 - (at[:, None] - torch.arange(self.coefficients.shape[0])).abs()).clamp(min=0).to(times.dtype)
@@ -237,18 +252,17 @@ class Trajectory(nn.Module):
     """Offset of the root's height [ℓ] that puts the feet on the ground; the film hardly shows it either."""
     phase_offset: Tensor
     """Share of a cycle by which the right side follows the left one in a loop: 0 in phase, 0.5 antiphase."""
-    leg_gain: Tensor
-    """Factor on all leg channels: 1, or 0 for a body that stays in place (see ``foot_locking.choose_travel``)."""
     run_log_odds: Tensor
-    """Added to the logarithm of the Froude number when walk or run is decided (see ``foot_locking.choose_walk_or_run``)."""
+    """Added to the logarithm of the Froude number when walk or run is decided (see ``gait.choose_walk_or_run``)."""
 
     def __init__(
         self, skeleton: Skeleton, curves: Curves, speed: float, phase_offset: float = 0.5, hinges: Hinges | None = None,
-        neutral: Float[Tensor, "joint 3"] | None = None, *, mirrored: bool = True,
+        neutral: Float[Tensor, "joint 3"] | None = None, *, assumptions: Assumptions = CANDIDATES["antiphase"],
+        scale: Float[np.ndarray, " channel"] | None = None,
     ) -> None:  # fmt: skip
-        """``mirrored``: the right side of a loop follows the left one; else both sides have curves of their own."""
+        """``scale``: what one unit of each curve means; ``channel_scale`` by default."""
         super().__init__()
-        self.hinges, self.mirrored = hinges, mirrored
+        self.hinges, self.assumptions = hinges, assumptions
         self.neutral = torch.zeros(skeleton.joint_count, 3) if neutral is None else neutral
         self.skeleton = skeleton
         self.curves = curves
@@ -256,18 +270,16 @@ class Trajectory(nn.Module):
         self.register_buffer("height", torch.tensor(0.0))
         self.rest = torch.as_tensor(skeleton.positions[0], dtype=torch.float32)
         self.register_buffer("phase_offset", torch.tensor(phase_offset))
-        self.register_buffer("leg_gain", torch.tensor(1.0))
         self.register_buffer("run_log_odds", torch.tensor(0.0))
         self.pairs = paired_channels(skeleton)
-        self.is_leg = leg_channels(skeleton)
-        self.scale = torch.as_tensor(channel_scale(skeleton, self.neutral), dtype=torch.float32)
+        scale = channel_scale(skeleton, self.neutral) if scale is None else scale
+        self.scale = torch.as_tensor(scale, dtype=torch.float32)
 
     def pose(self, times: Times) -> Pose:
         """The pose at these times [s]."""
         values = self.scale * self.curves(times)
-        if self.mirrored and self.curves.period is not None:
+        if self.assumptions.symmetry != "none":
             values = self._mirror_left(values, times)
-        values = torch.where(self.is_leg, self.leg_gain, 1.0) * values
         carried = torch.stack((self.speed * times, self.height.expand_as(times), torch.zeros_like(times)), -1)
         angles = values[:, 6:].unflatten(1, (-1, 3))
         angles = self.neutral + torch.cat((torch.zeros_like(angles[:, :1]), angles), 1)
@@ -316,13 +328,6 @@ class Trajectory(nn.Module):
         trajectory.speed *= factor
         return trajectory
 
-    @torch.no_grad()
-    def stay(self) -> "Trajectory":
-        """Stay in place with still legs from now on; changes and returns this trajectory."""
-        self.leg_gain.zero_()
-        self.speed.zero_()
-        return self
-
     def coefficient_penalty(self) -> Float[Tensor, ""]:
         """Sum of squared coefficients: the distance from the neutral pose in units of the channel scales."""
         return self.curves.coefficients.square().sum()
@@ -340,14 +345,6 @@ def paired_channels(skeleton: Skeleton) -> tuple[Tensor, Tensor, Tensor]:
     right = skeleton.mirror[left]
     sign = np.sign(np.diagonal(mirror_maps(skeleton.frames, skeleton.mirror)[right], axis1=1, axis2=2))
     return joint_channels(left), joint_channels(right), torch.as_tensor(sign.ravel(), dtype=torch.float32)
-
-
-def leg_channels(skeleton: Skeleton) -> Bool[Tensor, " channel"]:
-    """Which channels move legs."""
-    joints = [joint for limb in skeleton.limbs_of("leg") for joint in limb.joints]
-    found = torch.zeros(channel_count(skeleton), dtype=torch.bool)
-    found[joint_channels(np.array(joints, dtype=int))] = True
-    return found
 
 
 def joint_channels(joints: Int[np.ndarray, " chosen"]) -> Int[Tensor, " channel"]:

@@ -18,9 +18,7 @@ def understanding(prompt: str, known: Container[str] | None, modifiers: Containe
     lines = [f"Understood: {wish.line()}."]
     if known is not None:
         lines += filter(None, (_unseen(prompt, known),))
-    if wish.then:
-        lines.append(f"Only the first action is made; {wish.then.text.strip()!r} is left out.")
-    lost = [] if modifiers is None else [text for name, text in wish.modifiers().items() if name not in modifiers]
+    lost = [] if modifiers is None else [text for name, text in wish.without(()).modifiers().items() if name not in modifiers]
     unread = [repr(word) for word in wish.unknown if word not in wish.said.split()]
     if lost or unread:
         lines.append(f"Not understood, so without effect: {', '.join((*lost, *unread))}.")

@@ -19,7 +19,7 @@ from typing import IO, Any
 import numpy as np
 import torch
 from jaxtyping import Float, UInt8
-from PIL import Image
+from PIL import Image, ImageOps
 from torch import Tensor
 
 from akd.errors import AkdError
@@ -41,9 +41,8 @@ def write_video(path: Path | str, frames: Iterable[Float[Tensor, "height width 3
     Frames are taken one at a time, so a long clip need not exist as a whole.
     """
     path = Path(path)
+    check_video_name(path)
     writers = {".mp4": _write_mp4, ".gif": _write_gif}
-    if path.suffix.lower() not in writers:
-        raise AkdError(f"Videos are written as .mp4 or .gif, not {path.suffix or 'without an ending'!r}: rename {path.name!r}.")
     if not 0 < fps < math.inf:
         raise AkdError(f"Frames per second must be positive, not {fps}.")
     pictures = (to_bytes(frame) for frame in frames)
@@ -53,6 +52,24 @@ def write_video(path: Path | str, frames: Iterable[Float[Tensor, "height width 3
     size = (first.shape[0], first.shape[1])
     writers[path.suffix.lower()](path, _alike(chain((first,), pictures), size), size, fps)
     return path
+
+
+def check_video_name(path: Path) -> None:
+    """Refuse a name whose ending is of no video that can be written."""
+    if path.suffix.lower() not in VIDEO_ENDINGS:
+        raise AkdError(f"Videos are written as .mp4 or .gif, not {path.suffix or 'without an ending'!r}: rename {path.name!r}.")
+
+
+def read_picture(path: Path | str, *, size: tuple[int, int]) -> Float[Tensor, "height width 3"]:
+    """A picture file at a height and width [px]: scaled to cover them, and cut equally on both sides where it is longer."""
+    path = Path(path)
+    check_readable(path)
+    try:
+        with Image.open(path) as image:
+            fitted = ImageOps.fit(ImageOps.exif_transpose(image).convert("RGB"), (size[1], size[0]), Image.Resampling.LANCZOS)
+    except (OSError, ValueError, Image.DecompressionBombError) as error:
+        raise AkdError(f"{path} is no picture that can be read ({str(error)[:150].rstrip('.')}): give a .png or .jpg.") from error
+    return torch.from_numpy(np.asarray(fitted).copy()).float() / 255
 
 
 def read_video(

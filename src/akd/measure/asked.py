@@ -1,46 +1,28 @@
-"""What a sentence asks for, in the words of the judges: an action, and the side if it names a hand or foot."""
+"""What a sentence asks for, in the words of the judges: an action, the side if it names a hand or foot, the gait if it names one.
 
-import re
+Sentences are read by ``creatures.wish``; here its actions are only given the names that the judges use.
+"""
+
 from typing import NamedTuple
 
-from akd.creatures.captions import action_from_prompt
+from akd.creatures.action_list import ACTION_LIST
+from akd.creatures.wish import Wish, read_wish
 from akd.measure.actions import CHECKS, Side
 
-WORDS: dict[str, str] = {
-    "get up": r"(stand|get|stood|got|climb|ris)\w* (back )?up\b|gets? to (its|his|her|their) feet",
-    "sit down": r"sit(s|ting)?( down)?\b|sat\b|takes? a seat|lowers? (itself|himself|herself) onto",
-    "pick up": r"pick(s|ing|ed)? (\w+ ){0,4}up\b|lift(s|ing|ed)? (\w+ ){0,3}(up|off)\b|pick(s|ing|ed)? (a|an|the|something)\b",
-    "flip": r"(back|front)?-?flip(s|ping|ped)?\b|cartwheel\w*|somersault\w*|handspring\w*",
-    "fall": r"fall(s|ing)?\b|fell\b|collaps\w*|dies?\b|dying\b|death\b|drops? dead|faint(s|ing|ed)?\b|keels? over|tumbl\w*",
-    "throw": r"throw(s|ing|n)?\b(?! punch)(?! (a )?(punch|kick))|threw\b|toss\w*|hurl\w*|pitch(es|ing) \w* ?ball|lob(s|bing)?\b",
-    "bow": r"bow(s|ing|ed)?\b|curts\w+",
-    "crouch": r"crouch\w*|duck(s|ing|ed)\b|squat\w*|kneel\w*|cower\w*",
-    "limp": r"limp(s|ing|ed)?\b|hobbl\w*",
-    "fly": r"fly(ing)?\b|flies\b|flew\b|flap\w*|soar\w*|glid(e|es|ing)\b|hover\w*",
-    "slither": r"slither\w*|wriggl\w*",
-    "swim": r"sw[ia]m(s|ming)?\b",
-    "attack": r"attack\w*|bit(e|es|ing)\b|headbutt\w*|lung(e|es|ing)\b|claw(s|ing)\b|strik(e|es|ing) with",
-    "turn": r"turn(s|ing|ed)? (around|round|about|left|right|to|on the spot|in place)|spin(s|ning)?\b|rotat\w*",
-    "walk": r"sneak\w*|tiptoe\w*|stagger\w*|shuffl\w*|trudg\w*|saunter\w*|swagger\w*|march\w*|sidestep\w*|back(s|ing) away",
-    "run": r"sprint\w*|gallop\w*|jog(s|ging)?\b",
-    "jump": r"jump\w*|leap\w*|hop(s|ping)?\b|pounc\w*|jumping jacks?",
-    "punch": r"(throws?|throwing) (a )?punch\w*|punch\w*|box(es|ing)\b|jab(s|bing)?\b|uppercut\w*",
-    "kick": r"(throws?|throwing) (a )?kick\w*|kick\w*",
-    "wave": r"wav(e|es|ing|ed)\b|says? (hello|goodbye)|greet\w*",
-    "dance": r"danc\w*|boogi\w*|groov\w*",
-    "eat": r"eat(s|ing)?\b|ate\b|graz\w*|feed(s|ing)?\b|drink\w*|peck\w*",
-}
-"""Words for each action, as regular expressions."""
-_PATTERNS = {action: re.compile(rf"\b({pattern})") for action, pattern in WORDS.items()}
-SAME = {
-    "wave_hand": "wave", "sit": "sit down", "twist": "dance", "disco": "dance", "hop": "jump", "trot": "run", "canter": "run",
-    "gallop": "run", "bound": "run", "pace": "walk", "tripod": "walk", "tetrapod": "walk", "wave": "walk", "stand_up": "get up",
-    "get_up": "get up", "sit_down": "sit down", "die": "fall", "death": "fall", "cartwheel": "flip", "sneak": "walk",
+JUDGED_AS = {
+    "stand_up": "get up", "get_up": "get up", "sit_down": "sit down", "pick_up": "pick up", "death": "fall", "cartwheel": "flip",
+    "hop": "jump", "jumping_jacks": "jump", "trot": "run", "canter": "run", "gallop": "run", "bound": "run", "pace": "walk",
+    "march": "walk", "sneak": "walk", "tiptoe": "walk", "walk_backward": "walk", "sidestep": "walk", "twist": "dance",
+    "disco": "dance", "bite": "attack", "headbutt": "attack", "drink": "eat", "duck": "crouch",
 }  # fmt: skip
-"""Names of motions in captions, and what the judges call them; others are called as they are."""
+"""Actions of ``ACTION_LIST`` that the judges call by another name; manners of walking are walks, others keep their name."""
+UPRIGHT = ("human", "child", "astronaut", "robot")
+"""Plans on two legs, who go on hands and knees when they crawl; all others walk."""
 RECOGNISED_AS = {"limp": "walk"}
 """Actions that the recogniser merges with another."""
-_SIDE = re.compile(r"\b(left|right)[- ](hand|arm|foot|leg|fist|paw|hoof|wing)")
+NAMED_GAITS = ("walk", "trot", "pace", "canter", "gallop", "bound")
+"""Gaits that are asked for by name, each with an order of legs of its own."""
+_SIDES: dict[str, Side | None] = {"left": "L", "right": "R"}
 
 
 class Asked(NamedTuple):
@@ -48,18 +30,22 @@ class Asked(NamedTuple):
 
     action: str
     side: Side | None = None
+    gait: str = ""
+    """The gait, where the sentence names one and not only its kind."""
 
 
 def asked_of(prompt: str) -> Asked | None:
-    """The first action that a sentence names; None if it names none that can be judged."""
-    text = prompt.lower().replace("_", " ")
-    named = _SIDE.search(text)
-    side: Side | None = None if named is None else "L" if named.group(1) == "left" else "R"
-    found = [
-        (match.start(), -len(match.group()), action) for action, pattern in _PATTERNS.items() if (match := pattern.search(text))
-    ]
-    if found:
-        return Asked(min(found)[2], side)
-    known = action_from_prompt(prompt)
-    action = SAME.get(known, known.replace("_", " ")) if known else None
-    return None if action is None or (action not in CHECKS and action != "dance") else Asked(action, side)
+    """What a sentence asks for first; None if that is nothing that can be judged."""
+    return asked_by(read_wish(prompt))
+
+
+def asked_by(wish: Wish) -> Asked | None:
+    """The same for a sentence that was read."""
+    name = wish.action
+    if name == "crawl" and wish.plan not in UPRIGHT:
+        name = "walk"
+    known = ACTION_LIST.get(name)
+    action = JUDGED_AS.get(name, (known.of if known else "") or name)
+    if action not in CHECKS and action != "dance":
+        return None
+    return Asked(action, _SIDES.get(wish.side), wish.action if wish.action in NAMED_GAITS else "")

@@ -9,6 +9,8 @@ from typing import Literal
 from akd.measure.actions import ActionCheck, check_action, check_all
 from akd.measure.asked import RECOGNISED_AS, Asked
 from akd.measure.body import BodyMotion, body_motion
+from akd.measure.evaluation import Evaluation
+from akd.measure.leg_order import LegOrder, leg_order
 from akd.measure.recognise import NONE, Recognition, load_models, recognise
 from akd.motion import Motion
 from akd.rig import Rig
@@ -42,12 +44,16 @@ class Judgement:
     """Of the asked action, where there is one."""
     checks: dict[str, ActionCheck]
     """All checks that this body can be given."""
+    order: LegOrder | None = None
+    """Of the legs, where a walk or run was asked for and the motion was measured."""
 
     @property
     def verdict(self) -> WishVerdict | None:
         """None if nothing was asked for."""
         if self.asked is None:
             return None
+        if self.order is not None and not self.order.passed:
+            return "not_as_asked"  # both judges take all gaits of a kind for one
         named = self._recognised()
         checked = None if self.check is None else self.check.passed
         if named is None and checked is None:
@@ -81,9 +87,10 @@ class Judgement:
         """The fields of a result: asked, looks_like, checks (the asked one in full, and which others pass), verdict."""
         checks: dict[str, object] = {} if self.check is None or self.asked is None else {self.asked.action: self.check.as_dict()}
         return {
-            "asked": None if self.asked is None else {"action": self.asked.action, "side": self.asked.side},
+            "asked": None if self.asked is None else self.asked._asdict(),
             "looks_like": None if self.looks_like is None else self.looks_like.as_dict(),
             "checks": checks | {"others_passed": [action for action in self.passed if action not in checks]},
+            "order_of_legs": None if self.order is None else self.order._asdict(),
             "verdict": self.verdict,
         }
 
@@ -116,6 +123,8 @@ class Judgement:
             return f"{word}: {shown}, as asked; {rest}"
         if self.verdict == "not_as_asked":
             shown = self.looks() if self.looks_like is not None else self._failure()
+            if self.order is not None and not self.order.passed:
+                shown = f"{shown}, but {self.order.sentence()}" if self.looks_like is not None else self.order.sentence()
             return f"Not as asked: {shown}."
         return f"Unsure: {self.looks()}, asked for {SHOWN[self.asked.action]}{self._doubt()}; {word.lower()}: {rest}"
 
@@ -133,14 +142,15 @@ class Judgement:
         return f", whose check it fails ({name.replace('_', ' ')} {self.check.values[name]:.2f})"
 
 
-def judge(rig: Rig, motion: Motion, asked: Asked | None = None) -> Judgement:
-    """Both judges on a motion."""
-    return judge_body(body_motion(rig, motion), asked)
+def judge(rig: Rig, motion: Motion, asked: Asked | None = None, measured: Evaluation | None = None) -> Judgement:
+    """Both judges on a motion; with what was ``measured`` of it, the order of its legs counts, too."""
+    return judge_body(body_motion(rig, motion), asked, measured)
 
 
-def judge_body(body: BodyMotion, asked: Asked | None = None) -> Judgement:
+def judge_body(body: BodyMotion, asked: Asked | None = None, measured: Evaluation | None = None) -> Judgement:
     """``judge`` for a motion that was already read."""
     model = load_models().get(body.build)
     has_class = asked is not None and model is not None and RECOGNISED_AS.get(asked.action, asked.action) in model.classes
     check = None if asked is None else check_action(body, asked.action, side=asked.side)
-    return Judgement(asked, recognise(body), has_class, check, check_all(body))
+    order = None if asked is None or measured is None else leg_order(body.build, measured.gait, measured.alternation, asked)
+    return Judgement(asked, recognise(body), has_class, check, check_all(body), order)

@@ -11,6 +11,7 @@ from akd.measure.asked import Asked
 from akd.measure.body import BodyMotion, body_motion
 from akd.measure.evaluation import TINY_AMOUNT, Evaluation, evaluate
 from akd.measure.judge import judge_body
+from akd.measure.leg_order import leg_order
 from akd.measure.recognise import clip_features, load_models
 from akd.measure.success import MAX_DEPTH, MAX_SKATING, Check, Success, gait_jerk, success
 from akd.motion import Motion
@@ -31,10 +32,6 @@ HEIGHT_TOLERANCE = 0.05
 """By how much the pelvis may be beyond the range of real clips [its height at rest]."""
 MAX_DISTANCE = 0.95
 """Largest percentile of the distance to real motion."""
-MIN_ALTERNATION = 0.8
-"""Of the legs of a run on two legs."""
-ORDERS = {"walk": ("walk",), "run": ("trot", "pace", "gallop", "bound")}
-"""Orders of legs of four-legged gaits: a walk is a lateral-sequence walk; faster gaits are any but that."""
 
 
 def eye_success(rig: Rig, motion: Motion, asked: Asked, *, from_file: bool = False) -> Success:
@@ -46,7 +43,7 @@ def eye_success(rig: Rig, motion: Motion, asked: Asked, *, from_file: bool = Fal
     else:
         own = contact_gates(measured, asked.action)
     verdict = judge_body(body, asked).verdict
-    return Success((*own, *realism(rig, motion, body, measured, asked.action), Check("as asked", None, verdict == "as_asked")))
+    return Success((*own, *realism(rig, motion, body, measured, asked), Check("as asked", None, verdict == "as_asked")))
 
 
 def contact_gates(measured: Evaluation, action: str) -> tuple[Check, ...]:
@@ -60,9 +57,9 @@ def contact_gates(measured: Evaluation, action: str) -> tuple[Check, ...]:
     return tuple(checks)
 
 
-def realism(rig: Rig, motion: Motion, body: BodyMotion, measured: Evaluation, action: str) -> tuple[Check, ...]:
+def realism(rig: Rig, motion: Motion, body: BodyMotion, measured: Evaluation, asked: Asked) -> tuple[Check, ...]:
     """The conditions that apply to an action on this body; what there is no real motion for is left out."""
-    checks = []
+    checks, action = [], asked.action
     if action in STANDING and rig.mesh.vertex_count:
         height = lowest_other_skin(rig, motion, body)
         if height is not None:
@@ -73,7 +70,7 @@ def realism(rig: Rig, motion: Motion, body: BodyMotion, measured: Evaluation, ac
         far = model.distance(clip_features(body), action)
         if far is not None:
             checks.append(Check("distance to real motion", far, far <= MAX_DISTANCE))
-    return (*checks, *_order(body, measured, action))
+    return (*checks, *_order(body, measured, asked))
 
 
 def _height(body: BodyMotion, real: tuple[float, float] | None) -> list[Check]:
@@ -86,15 +83,12 @@ def _height(body: BodyMotion, real: tuple[float, float] | None) -> list[Check]:
     ]
 
 
-def _order(body: BodyMotion, measured: Evaluation, action: str) -> list[Check]:
-    if action not in ORDERS:
+def _order(body: BodyMotion, measured: Evaluation, asked: Asked) -> list[Check]:
+    order = leg_order(body.build, measured.gait, measured.alternation, asked)
+    if order is None:
         return []
-    if body.build == "two-legged":
-        turns = min(measured.alternation) if measured.alternation else None
-        return [Check("legs take turns", turns, turns is not None and turns >= MIN_ALTERNATION)]
-    if body.build == "four-legged":
-        return [Check(f"order of legs ({measured.gait or 'none'})", None, measured.gait in ORDERS[action])]
-    return []
+    name = "legs take turns" if body.build == "two-legged" else f"order of legs ({measured.gait or 'none'})"
+    return [Check(name, order.turns, order.passed)]
 
 
 def lowest_other_skin(rig: Rig, motion: Motion, body: BodyMotion) -> float | None:

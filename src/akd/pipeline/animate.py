@@ -13,8 +13,9 @@ from functools import partial
 from typing import Any
 
 from akd.creatures.captions import action_from_prompt
-from akd.distill.foot_locking import finish
+from akd.distill.finishing import finish
 from akd.distill.loop import Distillation
+from akd.distill.modifiers import Modified
 from akd.distill.recipe import RECIPES, Recipe
 from akd.distill.task import Task
 from akd.errors import AkdError
@@ -53,7 +54,7 @@ class Step:
     @property
     def motion(self) -> Motion:
         """The clip as it would be finished now."""
-        return finish(self.run.task, self.run.trajectory)
+        return finish(self.run.task, self.run.trajectory).motion
 
 
 def animate(rig: Rig, prompt: str, *, track: bool = False, progress: Progress | None = None, **options: Any) -> "Animation":
@@ -72,7 +73,7 @@ def animate(rig: Rig, prompt: str, *, track: bool = False, progress: Progress | 
         if progress is not None:
             progress.iteration(log[-1], None)
     job = _job(rig, prompt, track=track, **options)
-    return _animation(job, task, finish(task, run.trajectory), log, progress or Progress())
+    return _animation(job, run, finish(task, run.trajectory), log, progress or Progress())
 
 
 def animate_steps(rig: Rig, prompt: str, **options: Any) -> Iterator[Step]:
@@ -113,41 +114,46 @@ def run_job(folder: RunFolder, job: Job, rig: Rig, prior: VideoPrior, progress: 
         load_checkpoint(run, folder["checkpoint.safetensors"])
     folder.forget_log_from(run.iteration)
     progress.prepared(job, task, run.iteration)
-    motion = optimise(run, folder, progress)
-    animation = _animation(job, task, motion, folder.log(), progress)
+    finished = optimise(run, folder, progress)
+    animation = _animation(job, run, finished, folder.log(), progress)
     write_results(folder, animation, progress)
     return animation
 
 
-def optimise(run: Distillation, folder: RunFolder, progress: Progress) -> Motion:
+def optimise(run: Distillation, folder: RunFolder, progress: Progress) -> Modified:
     """The iterations that are left, each on disk as soon as it is over; returns the finished motion."""
     task, total = run.task, run.task.recipe.iterations
-    motion, done = None, 0
+    finished, done = None, 0
     while run.iteration < total:
         begun, evaluated, candidates = time.perf_counter(), task.prior.evaluated, len(run.candidates)
         with memory_in_one_sentence(f"at iteration {run.iteration + 1} of {total}"):
             numbers = run.step()
         numbers = {"iteration": run.iteration - 1, **numbers, "seconds": time.perf_counter() - begun}
+        found: dict[str, Any] = {"compared": run.compared} if run.compared else {}
         done += 1
         if done == WARM_UP:
             left = seconds_left(run, numbers["seconds"], candidates)
             if left > LONG_RUN_SECONDS:
                 numbers["expected_seconds"] = left
                 progress.notice(cost_line(run, left, task.prior.evaluated - evaluated))
-        motion = measured = None
+        finished = measured = None
         if run.iteration % MEASURE_EVERY == 0:
-            motion = finish(task, run.trajectory)
-            measured = evaluate(task.rig, motion)
+            finished = finish(task, run.trajectory)
+            measured = evaluate(task.rig, finished.motion)
+            found["measured"] = measured.as_dict()
             if run.iteration % STRIP_EVERY == 0:
-                write_image(folder["strip.png"], strip_picture(task.rig, motion))
-        folder.append_log(numbers | ({} if measured is None else {"measured": measured.as_dict()}))
+                write_image(folder["strip.png"], strip_picture(task.rig, finished.motion))
+        folder.append_log(numbers | found)
         save_checkpoint(run, folder["checkpoint.safetensors"])
         progress.iteration(numbers, measured)
-    return finish(task, run.trajectory) if motion is None else motion
+    return finish(task, run.trajectory) if finished is None else finished
 
 
-def _animation(job: Job, task: Task, motion: Motion, log: list[dict[str, Any]], progress: Progress) -> Animation:
+def _animation(
+    job: Job, run: Distillation, finished: Modified, log: list[dict[str, Any]], progress: Progress
+) -> Animation:  # fmt: skip
     """Measure a finished motion and track it if that is asked for."""
+    task, motion = run.task, finished.motion
     progress.stage("measuring")
     measured = evaluate(task.rig, motion, asked=action_from_prompt(job.prompt))
     tracked: Any = None
@@ -158,7 +164,7 @@ def _animation(job: Job, task: Task, motion: Motion, log: list[dict[str, Any]], 
             tracked = track(task.rig, motion, progress=partial(progress.items, what="tracking"))
         except AkdError as error:
             tracked = error
-    return Animation(job, task, motion, measured, tuple(log), tracked)
+    return Animation(job, task, motion, measured, tuple(log), tracked, run.candidates[0].name, finished.without_effect)
 
 
 @contextmanager

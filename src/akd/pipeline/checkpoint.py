@@ -25,15 +25,15 @@ RENAMED = {
 def save_checkpoint(run: Distillation, path: Path) -> None:
     """Write the whole state with a checksum, beside the old file and then over it: a kill leaves one or the other."""
     tensors = {"iteration": torch.tensor(run.iteration)}
-    for number, candidate in enumerate(run.candidates):
-        tensors |= {f"{number}.{name}": tensor.contiguous() for name, tensor in candidate.tensors().items()}
+    for candidate in run.candidates:
+        tensors |= {f"{candidate.number}.{name}": tensor.contiguous() for name, tensor in candidate.tensors().items()}
     write_file(path, save(tensors, metadata={"sha256": checksum(tensors)}))
 
 
 def load_checkpoint(run: Distillation, path: Path) -> None:
     """Go on from a saved state, with as many candidates as were left."""
     tensors = read_tensors(path)
-    saved = [_part(tensors, number) for number in range(len(run.candidates))]
+    saved = [_part(tensors, candidate.number) for candidate in run.candidates]
     run.candidates = [candidate for candidate, state in zip(run.candidates, saved, strict=True) if state]
     if not run.candidates:
         raise AkdError(f"{path} was written by another version of akd: begin the run anew with --force.")
@@ -80,7 +80,9 @@ def _part(tensors: dict[str, torch.Tensor], number: int) -> dict[str, torch.Tens
     """What belongs to one candidate, by its names of today."""
     own = {name.removeprefix(f"{number}."): part for name, part in tensors.items() if name.startswith(f"{number}.")}
     adam = {old.replace("dance.", "adam."): new.replace("trajectory.", "adam.") for old, new in RENAMED.items()}
-    return {_renamed(name, RENAMED | adam): part for name, part in own.items()}
+    named = {_renamed(name, RENAMED | adam): part for name, part in own.items()}
+    named.pop("trajectory.leg_gain", None)  # runs of before there was a candidate that stays
+    return named
 
 
 def _renamed(name: str, names: dict[str, str]) -> str:

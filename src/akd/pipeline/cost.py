@@ -1,6 +1,6 @@
 """What a long run will cost, said as soon as its first iterations tell."""
 
-from akd.distill.loop import Distillation
+from akd.distill.loop import PRUNED_TO, Distillation
 
 LONG_RUN_SECONDS = 600.0
 """Shorter runs need no warning."""
@@ -11,9 +11,11 @@ WARM_UP = 2
 def seconds_left(run: Distillation, seconds: float, candidates: int) -> float:
     """Expected time of the iterations that are left, from one that had so many candidates; candidates become one on the way."""
     recipe = run.task.recipe
-    left = recipe.iterations - run.iteration
-    several = min(max(round(recipe.decide_at * recipe.iterations) - run.iteration, 0), left) if len(run.candidates) > 1 else 0
-    return seconds / candidates * (several * len(run.candidates) + left - several)
+    films, done, now = 0, run.iteration, len(run.candidates)
+    for until, count in ((recipe.prune_at, now), (recipe.decide_at, min(now, PRUNED_TO)), (1.0, 1)):
+        end = max(round(until * recipe.iterations), done)
+        films, done = films + (end - done) * count, end
+    return seconds / candidates * films
 
 
 def cost_line(run: Distillation, left: float, evaluations: int) -> str:

@@ -135,7 +135,8 @@ def fits(gigabytes: float, device: str = "cuda") -> Iterator[Fit]:
     """How every known model would run on a card with so much free memory; memory is counted, time estimated."""
     for name in KNOWN_MODELS:
         try:
-            plan = fit(Plan(name, device, "bf16", "none"), Hardware(), memory_needs(name), gigabytes)
+            way_back = RECIPES["big"].fit == "latents"
+            plan = fit(Plan(name, device, "bf16", "none"), Hardware(), memory_needs(name), gigabytes, way_back=way_back)
         except AkdError:
             yield Fit(name, None, None)
             continue
@@ -147,4 +148,6 @@ def clip_seconds(name: str, plan: Plan, recipe: str = "big") -> float:
     frames, height, width = plan.film or memory_needs(name).film
     info, chosen = prior_info(name, frames=frames, size=(width, height)), RECIPES[recipe]
     looks = chosen.draws * chosen.denoising_steps * info.predict_teraflop
-    return chosen.iterations * (looks + chosen.fit_steps * info.encode_teraflop) / CARD_TERAFLOPS
+    # Encoding and decoding a film once is about as much work as encoding one and the way back.
+    films = chosen.fit_steps * info.encode_teraflop if chosen.fit == "latents" else info.encode_teraflop
+    return chosen.iterations * (looks + films) / CARD_TERAFLOPS

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from akd.assets import check_height, check_seed, fingerprint
+from akd.creatures.wish import THEN, read_wish
 from akd.creatures.words import character
 from akd.distill.prompts import expand, negative_prompts
 from akd.distill.recipe import Recipe
 from akd.distill.task import Task
 from akd.errors import AkdError
+from akd.garbage import collection_paused
 from akd.measure.evaluation import Evaluation
 from akd.prior.hardware import Dtype, Hardware, Offload, Quantize
 from akd.prior.prior import VideoPrior
@@ -47,7 +49,12 @@ class Job:
     dtype: Dtype = "auto"
     offload: Offload = "auto"
     film: str | None = None
-    quantize: Quantize = "none"
+    quantize: Quantize = "auto"
+    gguf: str | None = None
+    lora: str | None = None
+    spread: bool = False
+    compile: bool = False
+    attention: str | None = None
     seconds: float = 3.0
     loop: bool = False
     """The clip is a whole number of cycles, as near to ``seconds`` as that goes."""
@@ -58,6 +65,8 @@ class Job:
     """Seed of a character that is made from the prompt."""
     expand: bool = True
     """Say a short prompt in the words of the prior's training captions, where the prior has such."""
+    scene: bool = False
+    """Add the view and ground of our films to a big model's prompt."""
     track: bool = False
     """Track the motion in a physics simulation, too."""
     forward: str | None = None
@@ -72,6 +81,7 @@ class Job:
             raise AkdError(f"The sentence has {len(self.prompt)} letters; say it in at most {MAX_PROMPT}.")
         if not 0 < self.seconds <= LONGEST_CLIP:
             raise AkdError(f"A clip takes up to {LONGEST_CLIP:g} seconds, not {self.seconds:g}: choose --seconds in between.")
+        refuse_two_actions(self.prompt)
         if self.prompt.encode(errors="replace").decode() != self.prompt:
             raise AkdError("The sentence has bytes in it that are no text: type it again.")
         check_height(self.height)
@@ -82,7 +92,7 @@ class Job:
     @property
     def hardware(self) -> Hardware:
         """Where the prior computes."""
-        return Hardware(self.device, self.dtype, self.offload, self.film, self.quantize)
+        return Hardware(**{entry.name: getattr(self, entry.name) for entry in fields(Hardware)})
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -114,6 +124,16 @@ class Job:
         return "-".join(kept)[:NAME_LENGTH].strip("-") or "run"
 
 
+def refuse_two_actions(prompt: str) -> None:
+    """One clip shows one action: a sentence that names a second one is two clips."""
+    if THEN.search(prompt.lower()) and (then := read_wish(prompt).then):
+        first, second = (text.strip(" ,;.") for text in THEN.split(prompt, maxsplit=1))
+        raise AkdError(
+            f"One clip shows one action, and {second!r} comes after {first!r}: make a clip of each, as in"
+            f' akd animate FILE "{first}" "{then.noun or "it"} {second}" --one-file.'
+        )
+
+
 def check_types(cls: type, values: Mapping[str, Any]) -> None:
     """Refuse entries of a JSON object that do not have the types of a dataclass's fields."""
     hints = _hints(cls)
@@ -143,7 +163,8 @@ def _fits(value: object, hint: Any) -> bool:
 def read_character(job: Job) -> Rig:
     """The user's own rig, or a rig for the user's mesh, or a character made from the prompt."""
     if job.character is None:
-        return character(job.prompt, job.individual)[0]
+        with collection_paused():  # the first compiled kernels are loaded here
+            return character(job.prompt, job.individual)[0]
     path = Path(job.character)
     if job.fingerprint and fingerprint(path) != job.fingerprint:
         raise AkdError(f"{path} has changed since the run began: begin a new one, or bring the old file back.")
@@ -153,8 +174,10 @@ def read_character(job: Job) -> Rig:
 def sentences(job: Job, prior: VideoPrior) -> tuple[str, tuple[str, ...]]:
     """The prompt as the prior reads it, and the negative prompts."""
     if not prior.trained_on_captions:  # big models have read everything: the user's own words are best
-        return job.prompt, (prior.negative_prompt,)
-    return expand(job.prompt, prior.known_actions) if job.expand else job.prompt, negative_prompts(job.prompt)
+        seen = f"{job.prompt.rstrip('. ')}. {prior.scene}" if job.scene else job.prompt
+        return seen, (prior.negative_prompt,)
+    told = prior.known_modifiers or ()
+    return expand(job.prompt, prior.known_actions, told) if job.expand else job.prompt, negative_prompts(job.prompt)
 
 
 def check_prior(job: Job, prior: VideoPrior) -> None:
@@ -169,7 +192,8 @@ def make_task(job: Job, prior: VideoPrior, rig: Rig) -> Task:
     """The task behind a job."""
     skinned = skinned_splats(rig, resolution=max(prior.film.width, prior.film.height)).to(film_device(prior.device))
     prompt, negative = sentences(job, prior)
-    return Task(rig, skinned, prior, prompt, negative, job.recipe, job.seconds, job.seed, job.loop)
+    wish = read_wish(job.prompt)
+    return Task(rig, skinned, prior, prompt, negative, job.recipe, job.seconds, job.seed, job.loop, wish)
 
 
 class Progress:

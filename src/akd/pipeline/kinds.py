@@ -18,13 +18,14 @@ from akd.pipeline.follow import FollowJob, begin_follow, resume_follow
 from akd.pipeline.job import Job, Progress, check_types
 from akd.pipeline.motion_runs import PoseSample, Retarget, Rigging, Tracking
 from akd.pipeline.runs import run
+from akd.prior.hardware import Hardware
 from akd.prior.load import load_prior
 from akd.prior.prior import VideoPrior
 
 NOT_ASKED = {"fingerprint", "recipe", "individual"}
 """Fields of ``Job`` that are no columns: found by us, or asked for by other names."""
 
-PRIOR_FIELDS = ("prior", "device", "dtype", "offload", "film", "quantize")
+PRIOR_FIELDS = ("prior", *(entry.name for entry in fields(Hardware)))
 """Fields of ``Job`` that say which prior is loaded, and how."""
 
 

@@ -14,11 +14,12 @@ from torch import Tensor
 from akd.errors import AkdError
 from akd.files.video import Video
 from akd.motion import Motion, resample
+from akd.pipeline.control_film import depth_of, mask_of
 from akd.prior.prior import VideoPrior
 from akd.prior.schedule import add_noise
 from akd.reconstruct.skinned import skinned_splats
 from akd.render.camera import View
-from akd.render.film import FilmSettings, camera_for, film, move_splats, render_splats
+from akd.render.film import FilmSettings, camera_for, film, move_splats
 from akd.rig import Rig
 
 
@@ -40,12 +41,7 @@ def proxy_of(rig: Rig, motion: Motion, settings: FilmSettings, view: View | None
     video = film(rig.skeleton, motion, skinned, settings, view)
     moving = move_splats(rig.skeleton, motion, skinned)
     camera = camera_for(moving, skinned, motion.fps, settings, view)
-    black = torch.zeros(3)
-    mask = render_splats(moving, torch.ones_like(moving.means[0]), camera, black)[..., 0]
-    away = (moving.means - camera.centers[:, None]).norm(dim=-1)
-    near = 1 - (away - away.min()) / (away.max() - away.min()).clamp(min=1e-6)
-    depth = render_splats(moving, near[..., None].expand(-1, -1, 3), camera, black)[..., 0]
-    return Proxy(video, mask, depth)
+    return Proxy(video, mask_of(moving, camera), depth_of(moving, camera))
 
 
 def finish_clip(

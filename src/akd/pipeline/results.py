@@ -51,6 +51,10 @@ class Animation:
     """Numbers of every iteration."""
     tracked: "TrackResult | AkdError | None" = None
     """The simulated motion, or why there is none; None if it was not asked for."""
+    structure: str = ""
+    """The candidate that was kept (see ``distill.assumptions``)."""
+    without_effect: tuple[str, ...] = ()
+    """What the sentence says beside its action and could not be done, each with its reason."""
 
     @cached_property
     def judgement(self) -> "Judgement":
@@ -58,7 +62,7 @@ class Animation:
         from akd.measure.asked import asked_of
         from akd.measure.judge import judge
 
-        return judge(self.rig, self.motion, asked_of(self.job.prompt))
+        return judge(self.rig, self.motion, asked_of(self.job.prompt), self.evaluation)
 
     @property
     def rig(self) -> Rig:
@@ -72,7 +76,8 @@ class Animation:
     @property
     def sentence(self) -> str:
         """Whether it is what was asked for, the verdict with the number that decides it, and how tracking went."""
-        return f"{self.judgement.sentence(verdict_sentence(self.evaluation))}{self._tracking()}"
+        lost = f" Without effect: {', '.join(self.without_effect)}." if self.without_effect else ""
+        return f"{self.judgement.sentence(verdict_sentence(self.evaluation))}{lost}{self._tracking()}"
 
     def _tracking(self) -> str:
         if self.tracked is None:
@@ -112,8 +117,11 @@ def write_results(folder: RunFolder, animation: Animation, progress: Progress) -
         settings=settings_in_words(job, animation.task), strip=np.asarray(strip), curves=curves(animation.log), clip=None,
         tracking=_tracking_rows(animation),
     )  # fmt: skip
-    result = {"sentence": animation.sentence, "measured": measured.as_dict(), "tracked": tracked} | animation.judgement.as_dict()
-    write_json(folder["result.json"], result)
+    result = {
+        "sentence": animation.sentence, "measured": measured.as_dict(), "tracked": tracked, "structure": animation.structure,
+        "without_effect": list(animation.without_effect),
+    }  # fmt: skip
+    write_json(folder["result.json"], result | animation.judgement.as_dict())
 
 
 def strip_picture(rig: Rig, motion: Motion) -> Image.Image:
@@ -124,7 +132,7 @@ def strip_picture(rig: Rig, motion: Motion) -> Image.Image:
 
 def curves(log: tuple[Mapping[str, Any], ...]) -> dict[str, list[float]]:
     """What changed over the iterations, by name."""
-    names = dict.fromkeys(name for entry in log for name in entry if name not in ("iteration", "seconds", "measured"))
+    names = dict.fromkeys(name for entry in log for name in entry if name not in ("iteration", "seconds", "measured", "compared"))
     return {name: [entry.get(name, float("nan")) for entry in log] for name in names}
 
 

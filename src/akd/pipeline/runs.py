@@ -24,7 +24,7 @@ from akd.pipeline.run_folder import (  # fmt: skip
     versions,
     write_json,
 )
-from akd.prior.load import find_prior, load_prior
+from akd.prior.load import check_reachable, load_prior
 from akd.prior.plan import is_small, plan_prior
 from akd.prior.prior import VideoPrior
 from akd.rig import Rig
@@ -148,8 +148,8 @@ def _finish(folder: Path, runs: Runs, prior: VideoPrior, rig: Rig, progress: Pro
 
 def _planned(job: Job, progress: Progress) -> Job:
     """The job with the device, numbers and film that were chosen for it, which are said unless nothing had to be chosen."""
-    find_prior(job.prior)  # what is missing is said before anything is computed
-    plan = plan_prior(job.prior, job.hardware)
+    check_reachable(job.prior)  # what is missing is said before anything is computed
+    plan = plan_prior(job.prior, job.hardware, way_back=job.recipe.fit == "latents")
     if not is_small(job.prior):
         progress.notice(plan.sentence)
     return replace(job, **vars(plan.hardware))
@@ -160,7 +160,8 @@ def _load(job: Job, prior: VideoPrior | None, progress: Progress) -> tuple[Video
     if prior is None:
         progress.stage("loading the prior")
         with memory_in_one_sentence("while the prior was loaded"):
-            prior = load_prior(job.prior, **vars(job.hardware))
+            way_back = job.recipe.fit == "latents"
+            prior = load_prior(job.prior, **vars(job.hardware), way_back=way_back, tell=progress.notice)
             check_prior(job, prior)
             if not is_small(job.prior):
                 prior.read((*sentences(job, prior)[1], sentences(job, prior)[0], ""))

@@ -11,13 +11,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from akd.posespace.network import EncodedRigs, PoseNetwork, noise_level, normalise, restore
+from akd.errors import AkdError
+from akd.posespace.network import EncodedRigs, Examples, PoseNetwork, Verdict, noise_level, normalise, restore
 from akd.posespace.representation import RigDescriptor, RotationVectors
 from akd.posespace.rig_batch import rig_batch
 
 DDIM_STEPS = 16
 """DDIM steps from noise to a pose."""
-MAX_DEVIATION = 3.5
+MAX_DEVIATION = 5.0
 """Denoised poses are clamped to so many spreads from the mean: nothing in training lies further out."""
 GUIDANCE_BELOW_TIME = 0.5
 """Guidance acts at noise times below this, where denoised poses are clear."""
@@ -36,9 +37,17 @@ class Denoiser:
     """Rank of each joint in the order in which random numbers are assigned to joints."""
 
     @classmethod
-    def of(cls, network: PoseNetwork, descriptor: RigDescriptor) -> "Denoiser":
+    def of(
+        cls, network: PoseNetwork, descriptor: RigDescriptor, like: Float[Tensor, "example joint 3"] | None = None
+    ) -> "Denoiser":
+        """The network for a rig, of which some poses may be known [rad]."""
+        if like is not None and not network.config.example_blocks:
+            raise AkdError("These weights cannot use example poses: take those of the package, or leave --like out.")
+        examples = None
+        if like is not None and len(like):
+            examples = Examples(like[None].float(), torch.ones(1, len(like), dtype=torch.bool))
         with torch.no_grad():
-            rig = network.encode(rig_batch([descriptor]))
+            rig = network.encode(rig_batch([descriptor]), examples)
         return cls(network, rig, torch.as_tensor(descriptor.canonical_rank).float())
 
     @property
@@ -68,6 +77,17 @@ class Denoiser:
         times = torch.full((len(noisy),), t, dtype=noisy.dtype)
         conditions = None if handles is None else handles[None]
         return self.network.denoise(self.rig, noisy[None], times[None], conditions)[0].clamp(-MAX_DEVIATION, MAX_DEVIATION)
+
+    @torch.no_grad()
+    def denoise_and_judge(self, noisy: Poses, t: float) -> tuple[Poses, Verdict | None]:
+        """Clean normalised poses, and the network's verdict on the noisy ones if it gives any."""
+        times = torch.full((1, len(noisy)), t, dtype=noisy.dtype)
+        seen = self.network.look(self.rig, noisy[None], times)
+        clean = self.network.clean(noisy[None], times, seen)[0].clamp(-MAX_DEVIATION, MAX_DEVIATION)
+        if not self.network.config.judges:
+            return clean, None
+        verdict = self.network.judge(self.rig, seen)
+        return clean, Verdict(verdict.pose[0], verdict.joint[0])
 
     def decode(self, noise: Poses, steps: int = DDIM_STEPS, guidance: Guidance | None = None) -> Poses:
         """Normalised poses from noise, deterministically (DDIM); guidance may change the denoised poses on the way."""

@@ -58,6 +58,20 @@ def vectors_to_pose(
     return Pose(root_position.expand(*vectors.shape[:-2], 3), rotation, angles)
 
 
+def vectors_with_heading(pose: Pose) -> RotationVectors:
+    """Joint rotation vectors whose root row holds the heading, too: what solving starts from."""
+    vectors = pose_to_vectors(pose)
+    turn = quaternion_to_rotation_vector(pose.root_rotation / pose.root_rotation.norm(dim=-1, keepdim=True))
+    return torch.cat((turn[..., None, :], vectors[..., 1:, :]), -2)
+
+
+def without_heading(vectors: RotationVectors) -> RotationVectors:
+    """Joint rotation vectors whose root row holds the tilt alone: what scores are given for."""
+    turn = rotation_vector_to_quaternion(vectors[..., 0, :])
+    tilt = quaternion_to_rotation_vector(quaternion_multiply(quaternion_conjugate(heading(turn)), turn))
+    return torch.cat((tilt[..., None, :], vectors[..., 1:, :]), -2)
+
+
 def vector_matrices(vectors: RotationVectors) -> Float[Tensor, "*batch joint 3 3"]:
     """``exp(x_j)``: rotation matrices in bone frames."""
     return quaternion_to_matrix(rotation_vector_to_quaternion(vectors))

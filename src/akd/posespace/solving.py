@@ -152,7 +152,8 @@ class HandleTargets:
     """Handles as tensors: joints and their targets."""
 
     position: Int[Tensor, " position"]
-    position_target: Float[Tensor, "position 3"]
+    position_target: Float[Tensor, "*#pose position 3"]
+    """The same for all poses, or one for each."""
     rotation: Int[Tensor, " rotation"]
     rotation_target: Float[Tensor, "rotation 3 3"]
     look: Int[Tensor, " look"]
@@ -187,14 +188,23 @@ class Solver:
         for t in prior_times:
             x, at = self._step(targets, x, at, posed, covariance, PRIOR_TOLERANCE, self._denoised(targets, x, at, t))
             posed = self.kinematics.forward(x, at)
-        for _ in range(MAX_POLISH_STEPS if exact else SHORT_POLISH_STEPS):
+        x, at = self.polish(targets, x, at, free_root=free_root, steps=MAX_POLISH_STEPS if exact else SHORT_POLISH_STEPS)
+        error = _error_norms(targets, self.kinematics.forward(x, at)).amax(-1)
+        order = error.argsort()
+        return Solution(x[order], at[order], error[order])
+
+    def polish(
+        self, targets: HandleTargets, x: Poses, at: Float[Tensor, "pose 3"],
+        *, free_root: bool = True, steps: int = MAX_POLISH_STEPS,
+    ) -> tuple[Poses, Float[Tensor, "pose 3"]]:  # fmt: skip
+        """Poses and root positions that meet the handles, changed as little as the covariance of samples allows."""
+        covariance, posed = self._covariance(free_root), self.kinematics.forward(x, at)
+        for _ in range(steps):
             if float(_error_norms(targets, posed).amax()) < POLISH_TOLERANCE:
                 break
             x, at = self._step(targets, x, at, posed, covariance, POLISH_TOLERANCE, x)
             posed = self.kinematics.forward(x, at)
-        error = _error_norms(targets, posed).amax(-1)
-        order = error.argsort()
-        return Solution(x[order], at[order], error[order])
+        return x, at
 
     def _nearest(self, targets: HandleTargets, rest: Tensor, count: int, free_root: bool) -> tuple[Poses, Tensor]:
         """The samples whose handles are nearest to their targets, and root positions that bring them nearer."""

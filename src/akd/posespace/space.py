@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -17,24 +18,37 @@ from torch import Tensor
 from akd.errors import AkdError
 from akd.motion import Motion
 from akd.posespace.denoiser import Denoiser, Poses
+from akd.posespace.editing import DEFAULT_REACH, Edit, edit_clip
+from akd.posespace.examples import chosen_examples
+from akd.posespace.footing import stand_firmly
 from akd.posespace.network import SHIPPED, load_network, noise_level
-from akd.posespace.representation import RigDescriptor, RotationVectors, pose_to_vectors, rig_descriptor, vectors_to_pose
+from akd.posespace.representation import (
+    RigDescriptor,
+    RotationVectors,
+    pose_to_vectors,
+    rig_descriptor,
+    vectors_to_pose,
+    vectors_with_heading,
+)
 from akd.posespace.scoring import PoseScorer, Score
 from akd.posespace.solving import Handle, Kinematics, Solution, Solver
 from akd.posespace.validity import Faults, JointLimits, Validators, joint_limits
-from akd.posespace.walking import PathMethod, keyframe_path
+from akd.posespace.walking import Easing, PathMethod, eased_path, keyframe_path
 from akd.rig import Rig
-from akd.rotations import quaternion_to_rotation_vector
 from akd.skeleton import Pose
 
 REFERENCE_COUNT = 96
 """Samples that a space keeps of its rig: for the covariance, as a reference for scores, to start solving from."""
+SCORED_COUNT = 48
+"""How many of them scores are compared to: half of the time of a build would go into more."""
 MAX_SAMPLES = 1024
 """Most poses that are drawn at once: all of them are in memory."""
 MAX_TEMPERATURE = 10.0
 """Noise so much larger than in training is far beyond what the network has seen."""
 MAX_WALK_FRAMES = 10_000
 """Longest walk."""
+MAX_PATH_POINTS = 24
+"""Most points of a path between two keyframes; frames between them are interpolated."""
 SPARE_SHARE = 0.1
 """Share of additional samples, to replace those that cannot be repaired."""
 ENERGY_TIMES = (0.15, 0.35)
@@ -70,15 +84,21 @@ class PoseSpace:
     """Samples of the rig [rad]."""
 
     @classmethod
-    def build(cls, rig: Rig, *, weights: Path = SHIPPED, seed: int = 0) -> "PoseSpace":
-        """The pose space of a rig: encode it and draw the reference samples."""
+    def build(cls, rig: Rig, *, like: Poses | None = None, weights: Path = SHIPPED, seed: int = 0) -> "PoseSpace":
+        """The pose space of a rig: encode it and draw the reference samples.
+
+        ``like`` are poses that the rig is known to take [rad], such as ``own_clip_poses`` of its file; a few of them are used.
+        """
         descriptor = rig_descriptor(rig)
-        denoiser = Denoiser.of(load_network(weights), descriptor)
+        if like is not None and like.shape[1:] != (descriptor.joint_count, 3):
+            raise AkdError(f"Example poses of {rig.name} have {descriptor.joint_count} joints × 3, not {tuple(like.shape[1:])}.")
+        denoiser = Denoiser.of(load_network(weights), descriptor, None if like is None else chosen_examples(like))
         validators = Validators.of(rig, descriptor, denoiser)
         reference_poses = denoiser.to_vectors(denoiser.decode(denoiser.noise(REFERENCE_COUNT, seed)))
         kinematics = Kinematics.of(rig.skeleton)
         solver = Solver(denoiser, kinematics, covariance(denoiser, reference_poses), reference_poses)
-        return cls(rig, descriptor, denoiser, validators, PoseScorer.of(denoiser, reference_poses), solver, reference_poses)
+        scorer = PoseScorer.of(denoiser, reference_poses[:SCORED_COUNT])
+        return cls(rig, descriptor, denoiser, validators, scorer, solver, reference_poses)
 
     def sample(self, count: int, *, seed: int = 0, temperature: float = 1.0, repair: bool = True) -> Poses:
         """Plausible poses; the same seed gives the same ones. A low temperature stays near the mean, a high one varies more."""
@@ -153,15 +173,31 @@ class PoseSpace:
         """The poses of noise; with as many steps as ``invert`` takes, the two are inverse."""
         return self.denoiser.to_vectors(self.denoiser.decode(noise, steps=64))
 
-    def walk(self, keys: Poses, *, seconds: float, fps: float = 30.0, method: PathMethod = "string") -> Motion:
-        """A clip through the keyframes, evenly spaced in time."""
+    def edit(
+        self, motion: Motion, frame: int, handles: tuple[Handle, ...], *, reach: float = DEFAULT_REACH,
+        pins: tuple[str, ...] | None = None,
+    ) -> Edit:  # fmt: skip
+        """A finished clip with handles met at one frame; the frames within ``reach`` seconds follow, the rest stays."""
+        return edit_clip(self, motion, frame, handles, reach=reach, pins=pins)
+
+    def walk(
+        self, keys: Poses, *, seconds: float, fps: float = 30.0, method: PathMethod = "string", easing: Easing = "ends",
+        lock_feet: bool = True,
+    ) -> Motion:  # fmt: skip
+        """A clip through the keyframes, as long as asked, the keyframes evenly spaced in time.
+
+        ``easing`` says where it comes to rest; with ``lock_feet`` standing feet stay or step, and the body goes along.
+        """
         if len(keys) < 2 or not seconds > 0:
             raise AkdError(f"A walk needs at least two keyframes and a positive duration, not {len(keys)} and {seconds} s.")
         if not 0 < seconds * fps <= MAX_WALK_FRAMES:
             raise AkdError(f"A walk has at most {MAX_WALK_FRAMES:,} frames, not {seconds * fps:,.0f}: make it shorter.")
-        between = max(round(seconds * fps / (len(keys) - 1)) - 1, 1)
-        path = keyframe_path(self.denoiser, self.denoiser.to_normalised(keys), between, method)
-        return Motion(self.pose(self.denoiser.to_vectors(path)), (len(path) - 1) / seconds)
+        parts = len(keys) - 1
+        each = max(round(seconds * fps / parts), 1)
+        path = keyframe_path(self.denoiser, self.denoiser.to_normalised(keys), min(each, MAX_PATH_POINTS) - 1, method)
+        vectors = self.denoiser.to_vectors(eased_path(path, parts, each, easing))
+        motion = Motion(self.pose(vectors), parts * each / seconds)
+        return stand_firmly(self.rig, motion, np.arange(0, parts * each + 1, each))[0] if lock_feet else motion
 
     def limits(self) -> list[JointLimits]:
         """The learned limits of all joints."""
@@ -200,10 +236,3 @@ def covariance(denoiser: Denoiser, reference_poses: Poses) -> Float[Tensor, "dof
     """Covariance of joint rotation vectors: of samples, with a share of independent spreads so that every joint can move."""
     flat = (reference_poses - reference_poses.mean(0)).flatten(1)
     return 0.8 * flat.T @ flat / len(flat) + torch.diag(0.2 * denoiser.spread.flatten().square() + 1e-5)
-
-
-def vectors_with_heading(pose: Pose) -> Poses:
-    """Joint rotation vectors whose root row holds the heading, too: what solving starts from."""
-    vectors = pose_to_vectors(pose)
-    turn = quaternion_to_rotation_vector(pose.root_rotation / pose.root_rotation.norm(dim=-1, keepdim=True))
-    return torch.cat((turn[..., None, :], vectors[..., 1:, :]), -2)

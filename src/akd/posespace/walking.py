@@ -14,14 +14,19 @@ from torch import Tensor
 
 from akd.posespace.denoiser import Denoiser, Poses
 from akd.posespace.network import noise_level
+from akd.posespace.rig_batch import batch_kinematics
 
 PathMethod = Literal["string", "noise", "straight"]
+Easing = Literal["ends", "keys", "none"]
+"""Where a clip comes to rest: at its two ends, at every keyframe, or nowhere."""
 Path = Float[Tensor, "frame joint 3"]
 """Poses one after the other."""
 STRING_ITERATIONS = 12
 """Iterations of the string method."""
 DENOISING_STEP, DENOISING_TIME = 0.5, 0.25
 """Share of the way to its denoised pose that a point goes in one iteration, and the noise time of the denoising."""
+TURN_SHARE = 0.02
+"""How much a turn by one spread counts along a path, beside the way that joints go [ℓ]."""
 SMOOTHING = 0.5
 """Share of the way to the mean of its neighbours that a point goes in one iteration."""
 
@@ -51,7 +56,7 @@ def string_path(denoiser: Denoiser, start: Float[Tensor, "joint 3"], end: Float[
         moved = inner + DENOISING_STEP * (sum(denoised) / 2 - inner)
         path = torch.cat((path[:1], moved, path[-1:]))
         path = torch.cat((path[:1], path[1:-1] + SMOOTHING * ((path[:-2] + path[2:]) / 2 - path[1:-1]), path[-1:]))
-        path = evenly_spaced(path)
+        path = evenly_spaced(denoiser, path)
     return path
 
 
@@ -63,14 +68,50 @@ def noise_path(denoiser: Denoiser, start: Float[Tensor, "joint 3"], end: Float[T
     return torch.cat((start[None], path[1:-1], end[None]))
 
 
-def evenly_spaced(path: Path) -> Path:
-    """The same path with points at equal distances along it."""
-    steps = (path[1:] - path[:-1]).flatten(1).norm(dim=1)
+def evenly_spaced(denoiser: Denoiser, path: Path) -> Path:
+    """The same path with points at equal distances along it, by how far joints go through space."""
+    places = batch_kinematics(denoiser.rig.rigs, denoiser.to_vectors(path)[None])[1][0]
+    # Joints that only turn (twist, ends of limbs) count a little, too.
+    turned = (path[1:] - path[:-1]).square().mean((-1, -2)).sqrt()
+    steps = (places[1:] - places[:-1]).norm(dim=-1).mean(-1) + TURN_SHARE * turned
     along = torch.cat((steps.new_zeros(1), steps.cumsum(0)))
-    at = torch.linspace(0, float(along[-1]), len(path))
+    return points_along(path, along, torch.linspace(0, float(along[-1]), len(path)))
+
+
+def points_along(
+    path: Float[Tensor, "point joint 3"], along: Float[Tensor, " point"], at: Float[Tensor, " frame"]
+) -> Float[Tensor, "frame joint 3"]:
+    """Points of a path at given lengths, between its own, which are at ``along``."""
     index = torch.searchsorted(along, at).clamp(1, len(path) - 1)
     share = (at - along[index - 1]) / (along[index] - along[index - 1]).clamp(min=1e-9)
     return torch.lerp(path[index - 1], path[index], share.clamp(0, 1)[:, None, None])
+
+
+def eased_path(path: Path, parts: int, each: int, easing: Easing) -> Float[Tensor, "eased joint 3"]:
+    """The frames of a path of so many parts between keyframes, ``each`` frames a part; keyframes are met in any case."""
+    time = torch.linspace(0, parts, parts * each + 1)
+    if easing == "keys":
+        whole = time.floor().clamp(max=parts - 1)
+        time = whole + _ease(time - whole)
+    elif easing == "ends":
+        time = _eased_ends(time, parts)
+    points = (len(path) - 1) // parts
+    return points_along(path, torch.arange(len(path)) / points, time)
+
+
+def _eased_ends(time: Float[Tensor, " frame"], parts: int) -> Float[Tensor, " frame"]:
+    """Time that sets out slowly within the first part and comes to rest within the last."""
+    if parts == 1:
+        return _ease(time)
+    first, last = time < 1, time > parts - 1
+    start = time.square() * (2 - time)  # speed 0 at 0 and 1 at 1
+    back = parts - time
+    return torch.where(first, start, torch.where(last, parts - back.square() * (2 - back), time))
+
+
+def _ease(u: Float[Tensor, " frame"]) -> Float[Tensor, " frame"]:
+    """From 0 to 1, at rest at both ends."""
+    return u.square() * (3 - 2 * u)
 
 
 PATH_METHODS = {"string": string_path, "noise": noise_path, "straight": straight_path}

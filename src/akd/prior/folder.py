@@ -3,7 +3,7 @@
 import json
 import re
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
@@ -16,7 +16,7 @@ from akd.errors import AkdError
 INDEX = "model_index.json"
 EMBEDDED = "embedded"
 EMBEDDED_FOLDER = Path(__file__).parent / "weights"
-NETWORKS = ("transformer", "unet", "vae", "text_encoder", "text_encoder_2")
+NETWORKS = ("transformer", "transformer_2", "unet", "vae", "text_encoder", "text_encoder_2", "image_encoder", "connectors")
 """Parts of a pipeline that have weights."""
 PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 """Suffixes of weights that run code when they are read."""
@@ -24,6 +24,8 @@ MAX_HEADER_BYTES = 100_000_000
 """Longest header that the safetensors format allows."""
 CONNECT_SECONDS = 1.5
 """How long a first contact with the hub, name resolution included, may take; after that it counts as out of reach."""
+SAME_OWNERS = {"THUDM": "zai-org", "zai-org": "THUDM"}
+"""Owners on the hub that were renamed, both ways: their models are the same."""
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 """Owner and model."""
 
@@ -55,10 +57,10 @@ def read_index(folder: Path) -> dict[str, Any]:
     return index
 
 
-def check_weights(folder: Path, index: Mapping[str, Any]) -> None:
+def check_weights(folder: Path, index: Mapping[str, Any], unneeded: Iterable[str] = ()) -> None:
     """Refuse a folder in which a network's configuration or weights are missing, pickled or cut off."""
     for part in NETWORKS:
-        if index.get(part, [None, None])[1] is not None:
+        if part not in unneeded and index.get(part, [None, None])[1] is not None:
             read_object(folder / part / "config.json")
             for file in _weight_files(folder / part):
                 _check_complete(file)
@@ -112,8 +114,10 @@ def locate(name: str) -> tuple[Path | None, bool]:
     except ImportError as error:
         raise AkdError(f"The model {name} needs packages that are not installed: run `pip install 'akd[prior]'`.") from error
 
-    found = try_to_load_from_cache(name, INDEX)
-    cached = Path(found).parent if isinstance(found, str) else None
+    owner, _, model = name.partition("/")
+    names = (name, f"{SAME_OWNERS[owner]}/{model}") if owner in SAME_OWNERS else (name,)
+    found = next((path for path in (try_to_load_from_cache(each, INDEX) for each in names) if isinstance(path, str)), None)
+    cached = None if found is None else Path(found).parent
     reachable = not constants.HF_HUB_OFFLINE and can_connect(constants.ENDPOINT)
     if cached is None and not reachable:
         host = urlsplit(constants.ENDPOINT).hostname

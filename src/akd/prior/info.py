@@ -1,6 +1,6 @@
 """Sizes and costs of a prior without its weights: its networks are built on torch's meta device, which has shapes only.
 
-The configurations of the big models are copied here as published, so that nothing has to be downloaded.
+The configurations of the big models are in ``known_models``, so that nothing has to be downloaded.
 """
 
 import logging
@@ -18,108 +18,14 @@ from akd.errors import AkdError
 from akd.prior.families import FAMILIES, family_class
 from akd.prior.family import FilmGrid
 from akd.prior.folder import EMBEDDED, EMBEDDED_FOLDER, INDEX, read_index, read_object
-from akd.prior.memory import GIGABYTE, FusedAttention, MemoryTracker, WorkCounter, weight_gigabytes
+from akd.prior.known_models import KNOWN_MODELS, RENAMED, SCHEDULERS, KnownModel, Part
+from akd.prior.libraries import diffusers_library
+from akd.prior.memory import GIGABYTE, MemoryTracker, ShapesOnly, WorkCounter, weight_gigabytes
 from akd.prior.placement import Residence
 from akd.prior.prior import LatentShape, VideoPrior
 
 QUANTIZED_SHARE = 0.53
 """Memory of a network with 8-bit weights, as a share of that in 16 bits: scales, norms and biases stay as they are."""
-Part = tuple[str, dict[str, Any]]
-"""Class name and configuration."""
-
-
-@dataclass(frozen=True)
-class KnownModel:
-    """Classes and configurations from which a model is built without its weights."""
-
-    pipeline: str
-    """Name of the pipeline class."""
-    network: Part
-    vae: Part
-    text_encoders: tuple[Part, ...]
-    text: Mapping[str, tuple[int, ...]]
-    """Shapes of an embedded sentence, by the network's argument."""
-    options: tuple[tuple[str, Any], ...] = ()
-    """Arguments of the pipeline itself."""
-
-
-T5_XXL: Part = ("T5EncoderModel", {
-    "vocab_size": 32128, "d_model": 4096, "d_kv": 64, "d_ff": 10240, "num_layers": 24, "num_heads": 64,
-    "feed_forward_proj": "gated-gelu",
-})  # fmt: skip
-UMT5_XXL: Part = ("UMT5EncoderModel", {**T5_XXL[1], "vocab_size": 256384})
-LLAMA_8B: Part = ("LlamaModel", {
-    "vocab_size": 128320, "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32,
-    "num_key_value_heads": 8,
-})  # fmt: skip
-CLIP_L: Part = ("CLIPTextModel", {
-    "hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 12, "num_attention_heads": 12,
-})  # fmt: skip
-CLIP_H: Part = ("CLIPTextModel", {
-    "hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 23, "num_attention_heads": 16,
-})  # fmt: skip
-COG_VAE: Part = ("AutoencoderKLCogVideoX", {"scaling_factor": 0.7})
-WAN_TEXT = {"encoder_hidden_states": (1, 512, 4096)}
-WAN_22_VAE = {
-    "base_dim": 160, "decoder_base_dim": 256, "z_dim": 48, "in_channels": 12, "out_channels": 12, "patch_size": 2,
-    "is_residual": True, "scale_factor_spatial": 16, "latents_mean": [0.0] * 48, "latents_std": [1.0] * 48,
-}  # fmt: skip
-SCHEDULERS = {
-    "CogVideoXPipeline": ("CogVideoXDDIMScheduler", {"prediction_type": "v_prediction", "rescale_betas_zero_snr": True}),
-    "WanPipeline": ("UniPCMultistepScheduler", {"prediction_type": "flow_prediction", "use_flow_sigmas": True}),
-    "LTXPipeline": ("FlowMatchEulerDiscreteScheduler", {}),
-    "HunyuanVideoPipeline": ("FlowMatchEulerDiscreteScheduler", {}),
-    "TextToVideoSDPipeline": ("DDIMScheduler", {}),
-}
-"""Scheduler class and configuration of each pipeline."""
-
-
-def _cogvideox(heads: int, layers: int, **more: Any) -> KnownModel:
-    network = ("CogVideoXTransformer3DModel", {"num_attention_heads": heads, "num_layers": layers, **more})
-    text = {"encoder_hidden_states": (1, more.get("max_text_seq_length", 226), 4096)}
-    return KnownModel("CogVideoXPipeline", network, COG_VAE, (T5_XXL,), text)
-
-
-def _wan(heads: int, layers: int, width: int, vae: dict[str, Any], channels: int = 16, *, each_token: bool = False) -> KnownModel:
-    config = {
-        "num_attention_heads": heads, "num_layers": layers, "ffn_dim": width, "in_channels": channels, "out_channels": channels,
-    }  # fmt: skip
-    network = ("WanTransformer3DModel", config)
-    options = (("expand_timesteps", each_token),)
-    return KnownModel("WanPipeline", network, ("AutoencoderKLWan", vae), (UMT5_XXL,), WAN_TEXT, options)
-
-
-KNOWN_MODELS: dict[str, KnownModel] = {
-    "THUDM/CogVideoX-2b": _cogvideox(30, 30),
-    "THUDM/CogVideoX-5b": _cogvideox(48, 42, use_rotary_positional_embeddings=True, use_learned_positional_embeddings=False),
-    "THUDM/CogVideoX1.5-5B": _cogvideox(
-        48, 42, use_rotary_positional_embeddings=True, patch_size_t=2, patch_bias=False, sample_width=170, sample_height=96,
-        sample_frames=81, max_text_seq_length=224,
-    ),
-    "Wan-AI/Wan2.1-T2V-1.3B-Diffusers": _wan(12, 30, 8960, {}),
-    "Wan-AI/Wan2.1-T2V-14B-Diffusers": _wan(40, 40, 13824, {}),
-    "Wan-AI/Wan2.2-TI2V-5B-Diffusers": _wan(24, 30, 14336, WAN_22_VAE, 48, each_token=True),
-    "Lightricks/LTX-Video": KnownModel(
-        "LTXPipeline", ("LTXVideoTransformer3DModel", {}), ("AutoencoderKLLTXVideo", {}), (T5_XXL,),
-        {"encoder_hidden_states": (1, 128, 4096), "encoder_attention_mask": (1, 128)},
-    ),
-    "hunyuanvideo-community/HunyuanVideo": KnownModel(
-        "HunyuanVideoPipeline", ("HunyuanVideoTransformer3DModel", {"guidance_embeds": True}), ("AutoencoderKLHunyuanVideo", {}),
-        (LLAMA_8B, CLIP_L),
-        {"encoder_hidden_states": (1, 256, 4096), "pooled_projections": (1, 768), "encoder_attention_mask": (1, 256)},
-    ),
-    "ali-vilab/text-to-video-ms-1.7b": KnownModel(
-        "TextToVideoSDPipeline", ("UNet3DConditionModel", {"cross_attention_dim": 1024, "attention_head_dim": 64}),
-        ("AutoencoderKL", {
-            "block_out_channels": (128, 256, 512, 512), "down_block_types": ("DownEncoderBlock2D",) * 4,
-            "up_block_types": ("UpDecoderBlock2D",) * 4, "layers_per_block": 2, "latent_channels": 4,
-        }),
-        (CLIP_H,), {"encoder_hidden_states": (1, 77, 1024)},
-    ),
-}  # fmt: skip
-"""Models by their name on the hub."""
-RENAMED = {f"zai-org/{name.split('/')[1]}": name for name in KNOWN_MODELS if name.startswith("THUDM/")}
-"""The owner of CogVideoX has two names on the hub."""
 
 
 @dataclass(frozen=True)
@@ -140,18 +46,25 @@ class MemoryNeeds:
     """What one evaluation of the network holds at its peak besides weights."""
     encode_gigabytes: float
     """What encoding a film and the way back hold at their peak besides weights."""
+    look_gigabytes: float = 0.0
+    """The same of encoding without a way back, and of decoding in tiles: where motions are fitted to pictures."""
 
-    def resting(self, offload: Residence, *, quantize: str = "none") -> float:
-        """Weights on the device while the network predicts."""
-        share = QUANTIZED_SHARE if quantize == "int8" else 1.0
+    @property
+    def loading_gigabytes(self) -> float:
+        """All weights, which are in main memory while the model is loaded."""
+        return self.network_gigabytes + self.vae_gigabytes + self.text_gigabytes
+
+    def resting(self, offload: Residence, share: float = 1.0) -> float:
+        """Weights on the device while the network predicts; ``share`` is that of quantised weights."""
         if offload == "none":
             return self.vae_gigabytes + share * self.network_gigabytes
         return self.vae_gigabytes + (share * self.largest_network_gigabytes if offload == "model" else 0.0)
 
-    def peak(self, offload: Residence, *, quantize: str = "none") -> float:
+    def peak(self, offload: Residence, share: float = 1.0, *, way_back: bool = True) -> float:
         """The most that is needed on the device at once, in one distillation step."""
-        waiting = self.resting(offload, quantize=quantize) if offload == "none" else self.vae_gigabytes
-        return max(waiting + self.encode_gigabytes, self.resting(offload, quantize=quantize) + self.predict_gigabytes)
+        waiting = self.resting(offload, share) if offload == "none" else self.vae_gigabytes
+        films = self.encode_gigabytes if way_back else self.look_gigabytes
+        return max(waiting + films, self.resting(offload, share) + self.predict_gigabytes)
 
 
 @dataclass(frozen=True)
@@ -215,7 +128,7 @@ def memory_needs(
     return MemoryNeeds(
         (frames, height, width), prior.family.grid, sum(sizes), max(sizes), weight_gigabytes(vae),
         text_parameters * dtype.itemsize / GIGABYTE, predict_peak(prior, known.text, latents, dtype),
-        encode_peak(prior, frames, height, width, dtype),
+        encode_peak(prior, frames, height, width, dtype), look_peak(prior, frames, height, width, dtype, tiles=spill),
     )  # fmt: skip
 
 
@@ -229,11 +142,23 @@ def encode_peak(prior: VideoPrior, frames: int, height: int, width: int, dtype: 
     return tracker.peak / GIGABYTE
 
 
+@torch.no_grad()
+def look_peak(prior: VideoPrior, frames: int, height: int, width: int, dtype: torch.dtype, *, tiles: bool = True) -> float:
+    """Memory that encoding a film, and decoding one, hold at most [GB]."""
+    prior.family.in_tiles = tiles or type(prior.family).in_tiles
+    with ShapesOnly(fused=True), MemoryTracker("meta") as tracker:
+        pixels = torch.zeros(1, 3, frames, height, width, device="meta", dtype=dtype)
+        latents = prior.family.encode(pixels)
+        del pixels
+        prior.family.decode_bounded(latents)
+    return tracker.peak / GIGABYTE
+
+
 def predict_peak(
     prior: VideoPrior, text: Mapping[str, tuple[int, ...]], latents: LatentShape, dtype: torch.dtype, device: str = "meta"
 ) -> float:
     """Memory that one evaluation of the network holds at most [GB]."""
-    with torch.no_grad(), FusedAttention() if device == "meta" else nullcontext(), MemoryTracker(device) as tracker:
+    with torch.no_grad(), ShapesOnly(fused=True) if device == "meta" else nullcontext(), MemoryTracker(device) as tracker:
         words = {name: torch.zeros(shape, device=device, dtype=dtype) for name, shape in text.items()}
         z_t = torch.zeros(1, *latents, device=device, dtype=dtype)
         prior.family.predict(z_t, torch.ones(1, device=device), words)
@@ -278,25 +203,25 @@ def known_model(name: str) -> KnownModel:
         return index[which][1], {key: value for key, value in config.items() if not key.startswith("_")}
 
     network = part("unet" if "unet" in index else "transformer")
+    two = index.get("transformer_2", [None, None])[1] is not None
     length, width = network[1].get("max_text_seq_length", 77), network[1].get("text_embed_dim", 1024)
     text: dict[str, tuple[int, ...]] = {"encoder_hidden_states": (1, length, width)}
-    return KnownModel(index["_class_name"], network, part("vae"), (part("text_encoder"),), text)
+    return KnownModel(index["_class_name"], network, part("vae"), (part("text_encoder"),), text, two_networks=two)
 
 
 def build_on_meta(known: KnownModel) -> tuple[VideoPrior, list[nn.Module]]:
     """The model without weights, and its text encoders."""
-    try:
-        import diffusers
-        import transformers
-    except ImportError as error:
-        raise AkdError("Sizes and costs need diffusers, whose networks are counted: run `pip install 'akd[prior]'`.") from error
+    diffusers = diffusers_library("Counting sizes and costs")
+    import transformers
 
     kind, options = SCHEDULERS[known.pipeline]
     with torch.device("meta"):
         network, vae = (_module_class(diffusers, name)(**config) for name, config in (known.network, known.vae))
+        second = _module_class(diffusers, known.network[0])(**known.network[1]) if known.two_networks else None
         readers = [_text_encoder(transformers, *part) for part in known.text_encoders]
     parts: dict[str, Any] = {"vae": vae, "scheduler": getattr(diffusers, kind)(**options), **dict(known.options)}
     parts["unet" if known.pipeline == "TextToVideoSDPipeline" else "transformer"] = network
+    parts |= {} if second is None else {"transformer_2": second}
     pipeline = getattr(diffusers, known.pipeline)
     empty = {name: None for name in pipeline._get_signature_keys(pipeline)[0] if name not in parts}
     return VideoPrior(FAMILIES[known.pipeline](pipeline(**parts, **empty))), readers
@@ -340,6 +265,6 @@ def _encode_cost(prior: VideoPrior, frames: int, height: int, width: int) -> flo
 def _predict_cost(prior: VideoPrior, known: KnownModel, latents: LatentShape) -> float:
     dtype = prior.family.network.dtype
     text = {name: torch.zeros(shape, device="meta", dtype=dtype) for name, shape in known.text.items()}
-    with WorkCounter() as counter, torch.no_grad():
+    with WorkCounter() as counter, ShapesOnly(), torch.no_grad():
         prior.family.predict(torch.empty(1, *latents, device="meta", dtype=dtype), torch.ones(1, device="meta"), text)
     return 2 * counter.flop / 1e12

@@ -1,7 +1,8 @@
 """Priors by name: a folder, a model on the hub, or the one inside the package."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -10,75 +11,110 @@ import torch
 
 from akd.creatures.action_list import FIRST_EDITION
 from akd.errors import AkdError
+from akd.prior.download import Tell, download
 from akd.prior.embedded.family import embedded_family
 from akd.prior.families import family_class
-from akd.prior.family import Family
+from akd.prior.family import Family, FilmGrid
 from akd.prior.folder import EMBEDDED, EMBEDDED_FOLDER, INDEX, check_weights, locate, read_index
 from akd.prior.hardware import Dtype, Hardware, Offload, Quantize
+from akd.prior.libraries import diffusers_library
 from akd.prior.placement import place
 from akd.prior.plan import DTYPES, Plan, plan_prior
 from akd.prior.prior import VideoPrior
+from akd.prior.variants import check_variants, finish_pipeline, network_parts
 from akd.render.film import FilmSettings
 
-TOKENIZER_PACKAGES = {"sentencepiece": "sentencepiece", "protobuf": "google.protobuf", "ftfy": "ftfy", "tiktoken": "tiktoken"}
-"""Packages that only some models' tokenizers need, and the module by which each is found."""
+TOKENIZER_PACKAGES = {
+    "accelerate": "accelerate", "sentencepiece": "sentencepiece", "protobuf": "google.protobuf", "ftfy": "ftfy",
+    "tiktoken": "tiktoken",
+}  # fmt: skip
+"""Packages that loading big models and some of their tokenizers needs, and the module by which each is found."""
 NEEDED_BY = {
     "T5Tokenizer": ("sentencepiece", "protobuf"), "T5TokenizerFast": ("sentencepiece", "protobuf"), "WanPipeline": ("ftfy",),
+    "WanImageToVideoPipeline": ("ftfy",), "WanVACEPipeline": ("ftfy",),
 }  # fmt: skip
 """Those packages by the class of a tokenizer or a pipeline."""
+LARGEST_FILM = (257, 768, 1360)
+"""Frames (LTX), height and width (CogVideoX 1.5) of the largest films that a known model was trained on."""
 
 
 def load_prior(
     name: str = EMBEDDED, *, device: str = "auto", dtype: Dtype = "auto", offload: Offload = "auto", film: str | None = None,
-    quantize: Quantize = "none",
+    quantize: Quantize = "auto", way_back: bool = True, tell: Tell | None = None, **more: Any,
 ) -> VideoPrior:  # fmt: skip
     """A video model, ready; small CogVideoX models such as the embedded one run without diffusers (``akd.prior.embedded``).
 
-    What is not said is chosen by the memory that is free (see ``Hardware`` and ``plan``).
+    What is not said is chosen by the memory that is free (see ``Hardware``, whose further fields are options, too, and ``plan``).
+    ``way_back``: whether gradients will go through the autoencoder. ``tell`` hears what a download costs and what was changed.
     """
-    return load_planned(plan_prior(name, Hardware(str(device), dtype, offload, film, quantize)))
+    wanted = Hardware(str(device), dtype, offload, film, quantize, **more)
+    return load_planned(plan_prior(name, wanted, way_back=way_back), tell)
 
 
-def load_planned(plan: Plan) -> VideoPrior:
+def load_planned(plan: Plan, tell: Tell | None = None) -> VideoPrior:
     """The model of a plan."""
-    name, dtype = plan.name, DTYPES[plan.dtype]
+    name = plan.name
+    check_variants(plan)
     folder, online = find_prior(name)
     index = _index_on_hub(name) if folder is None else read_index(folder)
     family = family_class(index["_class_name"], name)
-    prior = None
-    if folder is not None and not online:
-        check_weights(folder, index)
-        plain = embedded_family(folder, index, dtype=dtype, device=plan.device) if plan.is_plain else None
-        prior = _prior(plain, folder) if plain is not None else None
-    if prior is None:
+    if folder is None or online:
         check_packages(name, index)
-        pipe = _pipeline(name if folder is None or online else str(folder), dtype, plan.quantize)
-        made = family(pipe)
-        place(made, torch.device(plan.device), plan.offload)
-        prior = _prior(made, folder)
+        folder = _called(name, download, name, index, family.unneeded, tell)
+    check_weights(folder, index, family.unneeded)
+    made: Family | None = None
+    if plan.is_plain:
+        made = embedded_family(folder, index, dtype=DTYPES[plan.dtype], device=plan.device)
+    if made is None:
+        check_packages(name, index)
+        made = family(_pipeline(str(folder), index, plan, family.unneeded))
+        place(made, torch.device(plan.device), plan.offload, spread=plan.wanted.spread)
+    prior = _prior(made, folder, tell)
     prior.batch = plan.batch
     return prior if plan.film is None else prior.with_film(dict(zip(("frames", "height", "width"), plan.film, strict=True)))
 
 
+def check_reachable(name: str) -> None:
+    """Refuse at once a model that is missing, gated or out of reach, or whose packages are missing."""
+    folder, _ = find_prior(name)
+    index = _index_on_hub(name) if folder is None else read_index(folder)
+    family_class(index["_class_name"], name)
+    if folder is None:
+        check_packages(name, index)
+
+
 def check_packages(name: str, index: Mapping[str, Any]) -> None:
     """Refuse a model whose tokenizer needs packages that are missing, before anything is downloaded."""
-    needed = [*NEEDED_BY.get(index["_class_name"], ()), *NEEDED_BY.get(str(index.get("tokenizer", [None, None])[1]), ())]
+    classes = index["_class_name"], str(index.get("tokenizer", [None, None])[1])
+    needed = ["accelerate", *(package for kind in classes for package in NEEDED_BY.get(kind, ()))]
     missing = [package for package in needed if not _installed(TOKENIZER_PACKAGES[package])]
     if missing:
         raise AkdError(f"{name} needs packages that are missing: run `pip install {' '.join(missing)}`.")
 
 
-def _prior(family: Family, folder: Path | None) -> VideoPrior:
+def _prior(family: Family, folder: Path, tell: Tell | None) -> VideoPrior:
     """A family's model with what its folder says about films and training."""
-    if folder is None:
-        return VideoPrior(family)
     film = folder / "film.json"
-    prior = VideoPrior(family, FilmSettings.load(film) if film.is_file() else None)
+    prior = VideoPrior(family, FilmSettings.load(film) if film.is_file() else clamped_film(family.film, family.grid, tell))
     card = folder / "training.json"
     prior.trained_on_captions = card.is_file()
     if prior.trained_on_captions:
         prior.known_actions, prior.known_modifiers = _seen(card)
     return prior
+
+
+def clamped_film(film: FilmSettings, grid: FilmGrid, tell: Tell | None = None) -> FilmSettings:
+    """Film settings within what any known model was trained on: configurations on the hub hold sizes that no card can take."""
+    if film.width * film.height <= LARGEST_FILM[1] * LARGEST_FILM[2] and film.frames <= LARGEST_FILM[0]:
+        return film
+    # Such sizes stand for "any": CogVideoX 1.5 says 300 × 300 cells and was trained on wide films.
+    large = film.width * film.height > LARGEST_FILM[1] * LARGEST_FILM[2]
+    sides = LARGEST_FILM[1:] if large else (film.height, film.width)
+    frames, height, width = grid.nearest(min(film.frames, LARGEST_FILM[0]), *sides)
+    if tell is not None:
+        said = f"{film.frames} frames of {film.width} × {film.height}"
+        tell(f"Its configuration says films of {said}; {frames} frames of {width} × {height} are used, --film says others.")
+    return replace(film, frames=frames, height=height, width=width)
 
 
 def _seen(card: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -107,31 +143,21 @@ def _index_on_hub(name: str) -> dict[str, Any]:
     return read_index(Path(_called(name, hf_hub_download, name, INDEX)).parent)
 
 
-def _pipeline(source: str, dtype: torch.dtype, quantize: Quantize = "none") -> Any:
-    try:
-        import diffusers
-        import transformers
-    except ImportError as error:
-        raise AkdError(f"The model {source} needs packages that are not installed: run `pip install 'akd[prior]'`.") from error
+def _pipeline(source: str, index: Mapping[str, Any], plan: Plan, unneeded: Iterable[str]) -> Any:
+    diffusers = diffusers_library(f"The model {source}")
+    # The class itself, because diffusers' general one forgets which parts may be given.
+    kind = getattr(diffusers, index["_class_name"])
 
-    # Bars for parts that load in a second would only push what a command says off the screen.
-    diffusers.utils.logging.disable_progress_bar()
-    transformers.utils.logging.disable_progress_bar()
-    load = diffusers.DiffusionPipeline.from_pretrained
-    options = {} if quantize == "none" else {"quantization_config": int8_weights()}
-    return _called(source, load, source, dtype=dtype, use_safetensors=True, trust_remote_code=False, **options)
+    def load() -> Any:
+        parts = {name: None for name in unneeded if index.get(name, [None, None])[1] is not None}
+        parts |= network_parts(source, index, plan)
+        pipe = kind.from_pretrained(
+            source, dtype=DTYPES[plan.dtype], use_safetensors=True, trust_remote_code=False, **parts
+        )
+        finish_pipeline(pipe, plan)
+        return pipe
 
-
-def int8_weights() -> Any:
-    """diffusers' configuration for networks whose linear layers keep 8-bit weights."""
-    try:
-        from torchao.quantization import Int8WeightOnlyConfig
-    except ImportError as error:
-        raise AkdError("8-bit weights need the package torchao, which is missing: run `pip install torchao`.") from error
-    from diffusers import PipelineQuantizationConfig, TorchAoConfig
-
-    eight_bits: Any = TorchAoConfig(Int8WeightOnlyConfig())
-    return PipelineQuantizationConfig(quant_mapping={"transformer": eight_bits})
+    return _called(source, load)
 
 
 def _called(source: str, function: Any, *args: Any, **options: Any) -> Any:
@@ -140,6 +166,8 @@ def _called(source: str, function: Any, *args: Any, **options: Any) -> Any:
 
     try:
         return function(*args, **options)
+    except AkdError:
+        raise
     except GatedRepoError as error:
         raise AkdError(f"The model {source} is gated: accept its terms on its page, then run `hf auth login`.") from error
     except (RepositoryNotFoundError, HFValidationError) as error:

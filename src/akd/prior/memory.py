@@ -18,15 +18,31 @@ from torch.utils.flop_counter import flop_registry
 GIGABYTE = 1e9
 
 
-class FusedAttention(TorchFunctionMode):
-    """Attention as cards compute it, block by block: without the table of all pairs of tokens, which meta tensors would have."""
+class ShapesOnly(TorchFunctionMode):
+    """Lets networks run on tensors without values: questions about values are answered, and shapes stay what they would be.
+
+    With ``fused``, attention is as cards compute it, block by block: without the table of all pairs of tokens.
+    """
+
+    def __init__(self, *, fused: bool = False) -> None:
+        super().__init__()
+        self.fused = fused
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func is torch.nn.functional.scaled_dot_product_attention:
+        if self.fused and func is torch.nn.functional.scaled_dot_product_attention:
             named = dict(zip(("query", "key", "value"), args, strict=False)) | (kwargs or {})
             query, value = named["query"], named["value"]
             return query.new_empty(*query.shape[:-1], value.shape[-1])
+        if func is Tensor.__bool__ and args[0].device.type == "meta":
+            return True
+        if func is Tensor.__getitem__ and _is_mask(args[1]):
+            # HunyuanVideo 1.5 sorts tokens by a mask and its opposite: half of them each makes all of them.
+            return args[0][: len(args[0]) // 2]
         return func(*args, **(kwargs or {}))
+
+
+def _is_mask(index: Any) -> bool:
+    return isinstance(index, Tensor) and index.dtype == torch.bool and index.device.type == "meta"
 
 
 class MemoryTracker(TorchDispatchMode):

@@ -1,5 +1,6 @@
 """Networks on a device: all of them, one at a time, or layer by layer; and text encoders that leave once they have read."""
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import torch
@@ -36,19 +37,34 @@ class Resident:
         self._home = []
 
 
-def place(family: Any, device: torch.device, residence: Residence) -> None:
-    """Bring a family's parts to a device; the text encoder reads in main memory and the autoencoder is always there."""
+def place(family: Any, device: torch.device, residence: Residence, *, spread: bool = False) -> None:
+    """Bring a family's parts to a device; the text encoder reads in main memory and the autoencoder is always there.
+
+    A network that is ``spread`` over cards is where it belongs.
+    """
     family.compute_device = device
     family.vae.to(device)
-    if residence == "none":
+    if spread:
+        pass
+    elif residence == "none":
         for network in family.networks:
             network.to(device)
     elif residence == "model":
         family.residents = [Resident(network, device) for network in family.networks]
+        for resident in family.residents:
+            resident.network.register_forward_pre_hook(lambda *_, working=resident: _take_turn(family.residents, working))
     else:
         for network in family.networks:
             _layer_by_layer(network, device)
-    family.spill = device.type != "cpu"
+    family.spill = family.in_tiles = device.type != "cpu"
+
+
+def _take_turn(residents: Sequence[Resident], working: Resident) -> None:
+    """The network that is called comes to the device; another one that worked before leaves it."""
+    for resident in residents:
+        if resident is not working:
+            resident.leave()
+    working.enter()
 
 
 def _layer_by_layer(network: nn.Module, device: torch.device) -> None:

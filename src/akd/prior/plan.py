@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,7 +12,7 @@ from akd.errors import AkdError
 from akd.prior.embedded.family import embedded_configuration
 from akd.prior.folder import EMBEDDED, INDEX, read_index
 from akd.prior.hardware import Hardware, film_size
-from akd.prior.info import MemoryNeeds, memory_needs
+from akd.prior.info import QUANTIZED_SHARE, MemoryNeeds, memory_needs
 from akd.prior.memory import GIGABYTE
 from akd.prior.placement import Residence
 
@@ -41,17 +42,22 @@ class Plan:
     """Memory of the device that is needed at most, as far as it is known."""
     free_gigabytes: float | None = None
     """Memory of the device that is free."""
+    wanted: Hardware = Hardware()  # noqa: RUF009 - frozen
+    """What was asked for; further weights and ways to compute are taken from it."""
 
     @property
     def is_plain(self) -> bool:
         """Whether small models may run as plain modules."""
-        return self.offload == "none" and self.quantize == "none"
+        asked = self.wanted
+        plain = asked.gguf is None and asked.lora is None and asked.attention is None and not asked.spread and not asked.compile
+        return plain and self.offload == "none" and self.quantize == "none"
 
     @property
     def hardware(self) -> Hardware:
         """The plan as what a user could have asked for."""
         film = None if self.film is None else "x".join(map(str, self.film))
-        return Hardware(self.device, self.dtype, self.offload, film, self.quantize)
+        chosen: dict[str, Any] = {"device": self.device, "dtype": self.dtype, "offload": self.offload, "film": film}
+        return replace(self.wanted, **chosen, quantize=self.quantize)
 
     @property
     def sentence(self) -> str:
@@ -66,14 +72,18 @@ class Plan:
         return "; ".join(parts) + "."
 
 
-def plan_prior(name: str, wanted: Hardware = Hardware()) -> Plan:  # noqa: B008
-    """The best plan for a model on this machine; a sentence if there is none."""
+def plan_prior(name: str, wanted: Hardware = Hardware(), *, way_back: bool = True) -> Plan:  # noqa: B008
+    """The best plan for a model on this machine; a sentence if there is none.
+
+    Without a way back, gradients do not go through the autoencoder: for samples, and recipes that fit motions to pictures.
+    """
     small = is_small(name)
     device = choose_device(wanted.device, small=small)
     dtype = choose_dtype(wanted.dtype, device)
     film = None if wanted.film is None else film_size(wanted.film)
     residence: Residence = "none" if wanted.offload == "auto" else wanted.offload
-    plan = Plan(name, device, dtype, residence, wanted.quantize, film)
+    quantize: Literal["none", "int8"] = "int8" if wanted.quantize == "int8" else "none"
+    plan = Plan(name, device, dtype, residence, quantize, film, wanted=wanted)
     if small:
         return plan
     try:
@@ -82,30 +92,57 @@ def plan_prior(name: str, wanted: Hardware = Hardware()) -> Plan:  # noqa: B008
         # Of models whose configuration is not on this machine nothing is known before the download, and what is wrong with a
         # folder is said by those who load it.
         return plan
-    return fit(plan, wanted, needs, free_gigabytes(device))
+    return fit(plan, wanted, needs, free_gigabytes(device), way_back=way_back)
 
 
-def fit(plan: Plan, wanted: Hardware, needs: MemoryNeeds, free: float) -> Plan:
-    """A plan with the residence, film and batch that fit into the free memory."""
-    offloads: tuple[Residence, ...] = ("none", "model", "sequential") if wanted.offload == "auto" else (wanted.offload,)
-    if plan.device == "cpu":
-        offloads = ("none",)
+def fit(plan: Plan, wanted: Hardware, needs: MemoryNeeds, free: float, *, way_back: bool = True) -> Plan:
+    """A plan with the residence, film, batch and, if nothing else helps, 8-bit weights that fit into the free memory."""
+    ways = _ways(plan, wanted)
     room = free - RESERVE_GIGABYTES
     for sides, frames in SMALLER if wanted.film is None else SMALLER[:1]:
         tried = needs if (sides, frames) == (1.0, 1.0) else _smaller(plan, needs, sides, frames)
-        for offload in offloads:
-            if tried.peak(offload, quantize=plan.quantize) <= room:
-                batch = max(int((room - tried.resting(offload, quantize=plan.quantize)) / tried.predict_gigabytes), 1)
-                peak = tried.peak(offload, quantize=plan.quantize)
+        for offload, quantize in ways:
+            share = _weight_share(needs, wanted, quantize)
+            peak = _peak(tried, plan, offload, share, way_back)
+            if peak <= room:
+                batch = max(int((room - tried.resting(offload, share)) / tried.predict_gigabytes), 1)
                 film = plan.film if tried is needs else tried.film
                 return replace(
-                    plan, offload=offload, film=film, batch=batch, peak_gigabytes=peak + RESERVE_GIGABYTES, free_gigabytes=free
-                )
-    least = needs.peak(offloads[-1], quantize=plan.quantize) + RESERVE_GIGABYTES
+                    plan, offload=offload, quantize=quantize, film=film, batch=batch,
+                    peak_gigabytes=peak + RESERVE_GIGABYTES, free_gigabytes=free,
+                )  # fmt: skip
+    offload, quantize = ways[-1]
+    least = _peak(needs, plan, offload, _weight_share(needs, wanted, quantize), way_back) + RESERVE_GIGABYTES
     raise AkdError(
         f"{plan.name} needs about {least:.0f} GB on {plan.device}, where {free:.1f} GB are free: give a smaller --film, "
         "--quantize int8, another --device, or a smaller model (see `akd doctor`)."
     )
+
+
+def _peak(needs: MemoryNeeds, plan: Plan, offload: Residence, share: float, way_back: bool) -> float:
+    """The most that a step needs; in main memory, the text encoders are there, too, until they have read."""
+    peak = needs.peak(offload, share, way_back=way_back)
+    return max(peak, needs.loading_gigabytes) if plan.device == "cpu" else peak
+
+
+def _ways(plan: Plan, wanted: Hardware) -> list[tuple[Residence, Literal["none", "int8"]]]:
+    """Residences and weights to try, the fastest first: 8-bit weights lose a little and are far faster than single layers."""
+    offloads: tuple[Residence, ...] = ("none", "model", "sequential") if wanted.offload == "auto" else (wanted.offload,)
+    if plan.device == "cpu" or wanted.spread:
+        offloads = ("none",)
+    ways: list[tuple[Residence, Literal["none", "int8"]]] = [(offload, plan.quantize) for offload in offloads]
+    if wanted.quantize == "auto" and wanted.gguf is None and find_spec("torchao") is not None:
+        kept = [(offload, plan.quantize) for offload in offloads if offload != "sequential"]
+        eight: list[tuple[Residence, Literal["none", "int8"]]] = [(offload, "int8") for offload, _ in kept]
+        ways = [*kept, *eight, *ways[len(kept) :]]
+    return ways
+
+
+def _weight_share(needs: MemoryNeeds, wanted: Hardware, quantize: str) -> float:
+    """Memory of the network's weights as a share of that in the plan's numbers."""
+    if wanted.gguf is not None:
+        return Path(wanted.gguf).stat().st_size / GIGABYTE / needs.network_gigabytes
+    return QUANTIZED_SHARE if quantize == "int8" else 1.0
 
 
 def _smaller(plan: Plan, needs: MemoryNeeds, sides: float, frames: float) -> MemoryNeeds:

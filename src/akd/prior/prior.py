@@ -53,12 +53,15 @@ class VideoPrior:
     """Whether it is an image-to-video model, which can be given the first frame."""
     negative_prompt = ""
     """What the model's makers guide away from."""
+    scene = ""
+    """How our films look, as a sentence that may follow a prompt."""
 
     def __init__(self, family: Family, film: FilmSettings | None = None) -> None:
         self.family = family
         self.film = film or family.film
         """Settings of the films it takes."""
         self.takes_first_frame, self.negative_prompt = family.takes_first_frame, family.negative_prompt
+        self.scene = family.scene
         self.schedule = family.schedule()
         """Its noise schedule and kind of prediction."""
         self.batch: int | None = None
@@ -114,21 +117,22 @@ class VideoPrior:
     def encode(self, video: Float[Tensor, "batch frame height width 3"]) -> Latents:
         """Latents of videos with colours in 0 to 1, differentiable, in float32."""
         self.check_film(*video.shape[1:4])
-        pixels = (video.permute(0, 4, 1, 2, 3) * 2 - 1).to(self.device, self.family.vae.dtype)
-        latents = self.family.encode(pixels).float()
+        latents = self.family.encode(self._pixels(video)).float()
         if latents.requires_grad and self.family.residents:
             latents.register_hook(self._make_room)
         return latents
 
-    def _make_room(self, gradient: Tensor) -> None:
-        """The way back through the autoencoder needs more memory than anything else: networks that wait leave the device."""
+    def _make_room(self, gradient: Tensor | None = None) -> None:
+        """The way back through the autoencoder needs more memory than anything else, and decoding some: networks that wait leave
+        the device."""
         for resident in self.family.residents:
             resident.leave()
 
     @torch.no_grad()
     def decode(self, latents: Latents) -> Float[Tensor, "batch frame height width 3"]:
         """Videos of latents."""
-        pixels = self.family.decode(latents.to(self.device, self.family.vae.dtype)).float()
+        self._make_room()
+        pixels = self.family.decode_bounded(latents.to(self.device, self.family.vae.dtype)).float()
         return (pixels.permute(0, 2, 3, 4, 1) / 2 + 0.5).clamp(0, 1)
 
     @torch.no_grad()
@@ -138,8 +142,19 @@ class VideoPrior:
         """The first frame of a film of that many frames (its own number by default), for ``predict`` and what is made of it."""
         frames = frames or self.film.frames
         cells = self.latent_shape(frames, *first.shape[1:3]).frame
-        picture = (first.permute(0, 3, 1, 2)[:, :, None] * 2 - 1).to(self.device, self.family.vae.dtype)
-        return self.family.condition(picture, cells)
+        return self.family.condition(self._pixels(first[:, None]), cells)
+
+    @torch.no_grad()
+    def control(
+        self, film: Float[Tensor, "batch frame height width 3"], first: Float[Tensor, "batch height width 3"] | None = None
+    ) -> Condition:  # fmt: skip
+        """A control film, whose motion the model's own films follow, and the first frame if it is known, too."""
+        self.check_film(*film.shape[1:4])
+        return self.family.control(self._pixels(film), None if first is None else self._pixels(first[:, None]))
+
+    def _pixels(self, video: Float[Tensor, "batch frame height width 3"]) -> Tensor:
+        """Videos as autoencoders take them."""
+        return (video.permute(0, 4, 1, 2, 3) * 2 - 1).to(self.device, self.family.vae.dtype)
 
     @torch.no_grad()
     def predict(
@@ -156,8 +171,6 @@ class VideoPrior:
 
     def _predict(self, z_t: Tensor, time: Tensor, words: TextEmbedding, given: Condition | None, part: slice) -> Tensor:
         """The prediction for some of a batch."""
-        for resident in self.family.residents:
-            resident.enter()
         texts = {name: each[part] for name, each in words.items()}
         return self.family.predict(z_t[part], time[part], texts, None if given is None else given[part]).float()
 
@@ -169,7 +182,8 @@ class VideoPrior:
         prediction = self.predict(z_t, t, text, condition)
         if negative is not None and guidance != 1:
             prediction = classifier_free_guidance(prediction, self.predict(z_t, t, negative, condition), guidance)
-        return self.schedule.denoised(prediction, z_t.to(prediction), self.schedule.level(t.to(prediction)))
+        guess = self.schedule.denoised(prediction, z_t.to(prediction), self.schedule.level(t.to(prediction)))
+        return guess if condition is None else guess._replace(x0=condition.put_into(guess.x0))
 
     def sample_latents(
         self, text: str, *, count: int = 1, steps: int = 30, guidance: float = 5.0, negative: str = "", seed: int = 0,
@@ -184,7 +198,7 @@ class VideoPrior:
         for now, then in pairwise(times):
             x0, noise = self.denoise(z, now.expand(count), words, without, guidance, condition)
             z = x0 if then == 0 else add_noise(x0, noise, self.schedule.level(then[None]))
-        return z
+        return z if condition is None else condition.put_into(z)
 
     def sample(
         self, text: str, *, count: int = 1, steps: int = 30, guidance: float = 5.0, seed: int = 0,

@@ -42,6 +42,8 @@ class NoiseSchedule:
     """The network's timestep at time 1."""
     shift: float = 1.0
     """Timestep shift toward high noise when sampling flow models; 1 is none."""
+    few_steps: tuple[float, ...] = ()
+    """Times, from noise on, that step-distilled models of the family were trained for; runs of as many steps take them."""
 
     def level(self, t: Float[Tensor, " batch"]) -> NoiseLevel:
         """Alpha and sigma at a time."""
@@ -58,6 +60,8 @@ class NoiseSchedule:
 
     def sampling_times(self, count: int) -> Float[Tensor, " step"]:
         """Times of a sampling run from 1 (noise) to 0, both included."""
+        if count == len(self.few_steps):
+            return torch.tensor((*self.few_steps, 0.0))
         t = torch.linspace(1, 0, count + 1)
         return self.shift * t / (1 + (self.shift - 1) * t)
 

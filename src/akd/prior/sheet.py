@@ -1,11 +1,13 @@
 """Contact sheets: samples of a prior, and reconstructions by its autoencoder."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from akd.prior.family import Condition
 from akd.prior.prior import VideoPrior
 
 PROMPTS = (
@@ -17,10 +19,11 @@ PROMPTS = (
 
 def sample_sheet(
     prior: VideoPrior, prompts: Iterable[str] = PROMPTS, *, columns: int = 9, steps: int = 25, guidance: float = 4.0,
-    seed: int = 0,
-) -> Float[Tensor, "down across 3"]:
+    seed: int = 0, condition: Condition | None = None,
+) -> Float[Tensor, "down across 3"]:  # fmt: skip
     """One row of frames for each sentence."""
-    return sheet([prior.sample(prompt, steps=steps, guidance=guidance, seed=seed)[0] for prompt in prompts], columns)
+    options: dict[str, Any] = {"steps": steps, "guidance": guidance, "seed": seed, "condition": condition}
+    return sheet([prior.sample(prompt, **options)[0] for prompt in prompts], columns)
 
 
 def reconstruction_sheet(

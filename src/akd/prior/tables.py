@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from akd.prior.info import PriorInfo
+from akd.prior.info import QUANTIZED_SHARE, PriorInfo
 from akd.prior.placement import Residence
 from akd.prior.plan import RESERVE_GIGABYTES
 
@@ -28,28 +28,33 @@ def one_model(info: PriorInfo) -> str:
         "one evaluation": f"{info.predict_teraflop / 2:.1f} TFLOP, {memory.predict_gigabytes:.1f} GB besides weights",
         "encoding and its way back": f"{info.encode_teraflop:.1f} TFLOP, {memory.encode_gigabytes:.1f} GB besides weights",
     }
-    rows |= {f"peak with --offload {each}": f"{_peak(info, each):.1f} GB" for each in RESIDENCES}
+    rows |= {f"peak with --offload {each}": _both(info, each) for each in RESIDENCES}
     width = max(map(len, rows))
     lines = [f"{name:<{width}}  {value}" for name, value in rows.items()]
     return "\n".join((info.name, *lines, "Memory is counted on tensors without values; kernels and gaps are taken as 0.8 GB."))
 
 
-def _peak(info: PriorInfo, offload: Residence, quantize: str = "none") -> float:
-    return info.memory.peak(offload, quantize=quantize) + RESERVE_GIGABYTES
+def _both(info: PriorInfo, offload: Residence) -> str:
+    return f"{_peak(info, offload):.1f} GB, {_peak(info, offload, way_back=False):.1f} GB with --recipe big"
+
+
+def _peak(info: PriorInfo, offload: Residence, share: float = 1.0, *, way_back: bool = True) -> float:
+    return info.memory.peak(offload, share, way_back=way_back) + RESERVE_GIGABYTES
 
 
 def model_table(found: Iterable[PriorInfo]) -> str:
     """A table in Markdown: memory by plan, work and estimated time of each model at its own film."""
     head = (
-        "| model | film | weights [GB] | encode + way back [GB] | peak: none | model | sequential | model, int8 |"
-        " TFLOP per step | s per step |\n|---|---|---|---|---|---|---|---|---|---|"
+        "| model | film | weights [GB] | encode + way back [GB] | peak: none | model | sequential | model, int8 | big: none |"
+        " big: model | TFLOP per step | s per step |\n|---|---|---|---|---|---|---|---|---|---|---|---|"
     )
     return "\n".join((head, *map(_row, found)))
 
 
 def _row(info: PriorInfo) -> str:
     memory = info.memory
-    peaks = [f"{_peak(info, each):.1f}" for each in RESIDENCES] + [f"{_peak(info, 'model', 'int8'):.1f}"]
+    peaks = [f"{_peak(info, each):.1f}" for each in RESIDENCES] + [f"{_peak(info, 'model', QUANTIZED_SHARE):.1f}"]
+    peaks += [f"{_peak(info, each, way_back=False):.1f}" for each in RESIDENCES[:2]]
     film = f"{info.frames} × {info.height} × {info.width}"
     cells = (
         info.name, film, f"{memory.network_gigabytes + memory.vae_gigabytes:.1f}", f"{memory.encode_gigabytes:.1f}", *peaks,

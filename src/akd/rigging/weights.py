@@ -154,9 +154,11 @@ def strongest(weights: Float[np.ndarray, "vertex joint"], k: int) -> Float[np.nd
     """The k largest of each row that are not faint, scaled to sum to one."""
     weights = np.clip(weights, 0, None)
     weights = np.where(weights >= MIN_RELATIVE_WEIGHT * weights.max(1, keepdims=True, initial=0), weights, 0)
-    if k < weights.shape[1]:
-        dropped = np.argpartition(weights, -k, axis=1)[:, :-k]
-        np.put_along_axis(weights, dropped, 0, axis=1)
+    many = np.flatnonzero(np.count_nonzero(weights, axis=1) > k)  # few rows have, where there are many joints
+    if len(many):
+        rows = weights[many]
+        np.put_along_axis(rows, np.argpartition(rows, -k, axis=1)[:, :-k], 0, axis=1)
+        weights[many] = rows
     return weights / weights.sum(1, keepdims=True)
 
 

@@ -3,14 +3,21 @@
 from akd.errors import AkdError
 from akd.prior.families.cogvideox import CogVideoX, CogVideoXImage
 from akd.prior.families.hunyuan import HunyuanVideo
-from akd.prior.families.ltx import LTXVideo
+from akd.prior.families.hunyuan15 import HunyuanVideo15, HunyuanVideo15Image
+from akd.prior.families.ltx import LTXCondition, LTXImage, LTXVideo
+from akd.prior.families.ltx2 import LTX2, LTX2Image
 from akd.prior.families.modelscope import ModelScope
-from akd.prior.families.wan import Wan
+from akd.prior.families.wan import Wan, WanImage
+from akd.prior.families.wan_vace import WanVACE
 from akd.prior.family import Family
 
 FAMILIES: dict[str, type[Family]] = {
-    family.pipeline_class: family for family in (CogVideoX, CogVideoXImage, Wan, LTXVideo, HunyuanVideo, ModelScope)
-}
+    family.pipeline_class: family
+    for family in (
+        CogVideoX, CogVideoXImage, Wan, WanImage, WanVACE, LTXVideo, LTXImage, LTXCondition, LTX2, LTX2Image, HunyuanVideo,
+        HunyuanVideo15, HunyuanVideo15Image, ModelScope,
+    )
+}  # fmt: skip
 
 
 def family_class(pipeline: str, source: str) -> type[Family]:

@@ -32,8 +32,11 @@ class CogVideoX(Family):
         """Version 1.5 joins latent frames in pairs, so it takes an even number of them."""
         config = self.pipe.transformer.config
         in_time = self.pipe.vae.config.temporal_compression_ratio
-        pairs = config.patch_size_t or 1
-        return FilmGrid(self.pipe.vae_scale_factor_spatial * config.patch_size, 1 + in_time * (pairs - 1), in_time * pairs)
+        pairs, side = config.patch_size_t or 1, self.pipe.vae_scale_factor_spatial
+        # Positions that are learned beside rotary ones are those of one size: diffusers refuses all others.
+        fixed = config.use_learned_positional_embeddings and config.use_rotary_positional_embeddings
+        size = (config.sample_height * side, config.sample_width * side) if fixed else None
+        return FilmGrid(side * config.patch_size, 1 + in_time * (pairs - 1), in_time * pairs, size)
 
     @property
     def film(self) -> FilmSettings:

@@ -1,4 +1,8 @@
-"""Wan 2.1, and 2.2 where one network covers all noise levels (TI2V-5B). Predicts flow."""
+"""Wan 2.1 and 2.2, with sentences alone (T2V, TI2V-5B) or with a first frame (I2V, TI2V-5B). Predicts flow.
+
+2.2 A14B has two networks: one for much noise, one for little. TI2V-5B takes a time for every token, so that a given frame can
+stand in the film at time 0.
+"""
 
 from typing import Any
 
@@ -13,11 +17,16 @@ from akd.prior.family import (
     FilmGrid,
     Pixels,
     TextEmbedding,
+    film_with_given,
     per_channel,
+    picture_file,
     posterior_mean,
 )  # fmt: skip
 from akd.prior.schedule import Latents, NoiseSchedule
 from akd.render.film import FilmSettings
+
+IMAGE_TOKENS = 257
+"""Tokens of a picture from the image encoder of Wan 2.1: 16 × 16 patches and one for the whole."""
 
 
 class Wan(Family):
@@ -28,19 +37,24 @@ class Wan(Family):
         super().__init__(pipe)
         for layer in pipe.vae.encoder.down_blocks:
             _checkpoint_layer(layer)
-        if pipe.config.boundary_ratio is not None:
-            cure = "use one with a single network, 2.1 or 2.2 TI2V-5B"
-            raise AkdError(f"This Wan model has two networks, for high and for low noise: {cure}.")
+        self.time_per_token = self.takes_first_frame = bool(pipe.config.get("expand_timesteps"))
+        if pipe.config.boundary_ratio is not None and pipe.transformer_2 is None:
+            raise AkdError("This Wan model names a boundary between two networks and has one: copy the whole folder again.")
+
+    @property
+    def networks(self) -> tuple[Any, ...]:
+        both = self.pipe.transformer, getattr(self.pipe, "transformer_2", None)
+        return tuple(network for network in both if network is not None)
 
     @property
     def grid(self) -> FilmGrid:
-        side = self.pipe.vae_scale_factor_spatial * self.pipe.transformer.config.patch_size[1]
+        side = self.pipe.vae_scale_factor_spatial * self.network.config.patch_size[1]
         return FilmGrid(side, 1, self.pipe.vae_scale_factor_temporal)
 
     @property
     def film(self) -> FilmSettings:
         """The 5B model compresses frames more and was trained on larger ones."""
-        if self.pipe.config.expand_timesteps:
+        if self.time_per_token:
             return FilmSettings(width=1280, height=704, frames=121, fps=24.0, look="natural")
         return FilmSettings(width=832, height=480, frames=81, fps=16.0, look="natural")
 
@@ -82,11 +96,79 @@ class Wan(Family):
         plain = latents * per_channel(config.latents_std, latents) + per_channel(config.latents_mean, latents)
         return self.pipe.vae.decode(plain).sample
 
+    def condition(self, picture: Pixels, cells: int) -> Condition:
+        if not self.takes_first_frame:
+            return super().condition(picture, cells)
+        return Condition(self.encode(picture), 1, in_film=True)
+
     def predict(self, z_t: Latents, time: Tensor, text: TextEmbedding, condition: Condition | None = None) -> Latents:
-        if self.pipe.config.expand_timesteps:  # the 5B model takes a time for every token
-            _, rows, columns = self.pipe.transformer.config.patch_size
-            time = time[:, None].expand(-1, z_t.shape[2] * (z_t.shape[3] // rows) * (z_t.shape[4] // columns))
-        return self.pipe.transformer(z_t, timestep=time, return_dict=False, **text)[0]
+        if self.time_per_token:
+            _, rows, columns = self.network.config.patch_size
+            z_t, times = film_with_given(z_t, time, condition)
+            per_frame = (z_t.shape[3] // rows) * (z_t.shape[4] // columns)
+            return self.call(z_t, time, times.repeat_interleave(per_frame, 1), text)
+        return self.call(z_t, time, time, text)
+
+    def call(self, seen: Tensor, time: Tensor, timestep: Tensor, text: TextEmbedding, **options: Any) -> Latents:
+        """The prediction of the network for each film's time: the first one down to the boundary, the second one below it."""
+        boundary = self.pipe.config.boundary_ratio
+        if boundary is None or seen.device.type == "meta":  # plans need shapes only, and both networks have the same
+            return self.network(seen, timestep=timestep, return_dict=False, **text, **options)[0]
+        noisy = time >= boundary * self.pipe.scheduler.config.num_train_timesteps
+        parts = []
+        order = torch.cat([noisy.nonzero().flatten(), (~noisy).nonzero().flatten()])
+        for network, chosen in zip(self.networks, (noisy, ~noisy), strict=True):
+            if chosen.any():
+                own = [{name: part[chosen] for name, part in group.items()} for group in (text, options)]
+                parts.append(network(seen[chosen], timestep=timestep[chosen], return_dict=False, **own[0], **own[1])[0])
+        return torch.cat(parts)[order.argsort()]
+
+
+class WanImage(Wan):
+    """The image-to-video models: mask and latents of a film that is empty after its first frame come in on further channels, in
+    2.1 also the picture as its image encoder sees it."""
+
+    pipeline_class = "WanImageToVideoPipeline"
+
+    def __init__(self, pipe: Any) -> None:
+        super().__init__(pipe)
+        self.takes_first_frame = True
+
+    def condition(self, picture: Pixels, cells: int) -> Condition:
+        if self.time_per_token:
+            return super().condition(picture, cells)
+        in_time = self.pipe.vae_scale_factor_temporal
+        empty = picture.new_zeros(*picture.shape[:2], (cells - 1) * in_time, *picture.shape[3:])
+        latents = self.encode(torch.cat((picture, empty), 2))
+        mask = latents.new_zeros(len(latents), in_time, *latents.shape[2:])
+        mask[:, :, 0] = 1
+        return Condition(torch.cat((mask, latents), 1), 1, self._seen_picture(picture))
+
+    def _seen_picture(self, picture: Pixels) -> TextEmbedding:
+        if self.network.config.image_dim is None:
+            return {}
+        embedded = [self.pipe.encode_image(picture_file(each[None]), self.picture_device) for each in picture]
+        return {"encoder_hidden_states_image": torch.cat(embedded).to(self.device, picture.dtype)}
+
+    @property
+    def picture_device(self) -> torch.device:
+        """Where the image encoder looks."""
+        return next(self.pipe.image_encoder.parameters()).device
+
+    def predict(self, z_t: Latents, time: Tensor, text: TextEmbedding, condition: Condition | None = None) -> Latents:
+        if self.time_per_token:
+            return super().predict(z_t, time, text, condition)
+        given, options = self._empty(z_t) if condition is None else (condition.latents.to(z_t), condition.extra)
+        options = {name: part.to(z_t) for name, part in options.items()}
+        return self.call(torch.cat((z_t, given), 1), time, time, text, **options)
+
+    def _empty(self, z_t: Latents) -> tuple[Tensor, TextEmbedding]:
+        """What stands for a frame that is not given: zeros everywhere."""
+        config = self.network.config
+        given = z_t.new_zeros(len(z_t), config.in_channels - z_t.shape[1], *z_t.shape[2:])
+        if config.image_dim is None:
+            return given, {}
+        return given, {"encoder_hidden_states_image": z_t.new_zeros(len(z_t), IMAGE_TOKENS, config.image_dim)}
 
 
 def _checkpoint_layer(layer: Any) -> None:

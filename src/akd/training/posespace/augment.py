@@ -23,6 +23,7 @@ from akd.training.posespace.joint_edits import (
     draw_collar_bones,
     draw_removed_joints,
     draw_split_bones,
+    first_joints,
     pointed,
     remove_joints,
     scaled,
@@ -32,8 +33,12 @@ from akd.training.posespace.joint_edits import (
 
 REST_PITCH = {LEG: 0.1, ARM: 0.15, WING: 0.2, TAIL: 0.15, NECK: 0.15, HEAD: 0.1, SPINE: 0.05}
 """Deviation of the joints of a limb between rest poses, up and down [rad]."""
-ARM_RAISE = (-0.6, 1.0)
-"""Range of the angle by which arms are raised sideways, from hanging to stretched out [rad]."""
+ARM_ANGLE = (-0.05, 1.75)
+"""Range of the angle of upper arms at rest from hanging down, in the frontal plane: up to a little above a T [rad]."""
+MIN_FRONTAL_SHARE = 0.5
+"""Arms with a smaller share of their length in the frontal plane point forward, as a tyrannosaur's, and are not raised."""
+COLLAR_FACTOR = 1.4
+"""An arm's first bone is a collar bone if the next one is so many times as long."""
 REST_SCALE = (0.3, 2.5)
 """Range of the factor of the angles above, rig by rig: some artists bind near the usual stance, some far from it."""
 STRAIGHT_LEGS_CHANCE = 0.5
@@ -87,15 +92,13 @@ def _draw_rest_pose(descriptor: RigDescriptor, rng: np.random.Generator) -> Floa
     """A symmetric rest pose near the old one; arms anywhere between hanging and stretched out, legs maybe straighter."""
     straight = rng.random() < STRAIGHT_LEGS_CHANCE
     vectors = leg_straightening(descriptor, float(rng.random())) if straight else np.zeros((descriptor.joint_count, 3))
-    raised, scale = rng.uniform(*ARM_RAISE), rng.uniform(*REST_SCALE)
+    vectors += arm_raising(descriptor, float(rng.uniform(*ARM_ANGLE)))
+    scale = rng.uniform(*REST_SCALE)
     for joint in range(1, descriptor.joint_count):
         kind, partner = int(descriptor.kind[joint]), int(descriptor.mirror[joint])
         if kind < 0 or partner < joint:
             continue
         size = scale * REST_PITCH[kind] * rng.normal(0, 1, 3) * (0.4, 0.4, 1.0)
-        starts = descriptor.kind[descriptor.parents[joint]] != kind
-        if kind == ARM and starts and partner != joint:
-            size[0] += raised * np.sign(-descriptor.positions[joint, 2])
         vectors[joint] += size if partner != joint else size * (0, 0, 1.0)
         if partner != joint:
             vectors[partner] += size * (-1.0, -1.0, 1.0)
@@ -112,6 +115,23 @@ def leg_straightening(descriptor: RigDescriptor, share: float) -> Float[np.ndarr
     above = on_stage[np.maximum(descriptor.parents, 0)]
     turn = np.where(descriptor.kind == LEG, on_stage - above, 0.0)
     return turn[:, None] * (0.0, 0.0, 1.0)
+
+
+def arm_raising(descriptor: RigDescriptor, angle: float) -> Float[np.ndarray, "joint 3"]:
+    """Rotation vectors relative to the parent, about the forward axis: they bring upper arms to an angle from hanging [rad]."""
+    out = np.zeros((descriptor.joint_count, 3))
+    bone = descriptor.tails - descriptor.positions
+    length = np.linalg.norm(bone, axis=1)
+    for first in first_joints(descriptor, (ARM,)):
+        children = np.flatnonzero(descriptor.parents == first)
+        longest = int(children[np.argmax(length[children])]) if len(children) else first
+        upper = longest if length[longest] > COLLAR_FACTOR * length[first] else first
+        for joint in {upper, int(descriptor.mirror[upper])}:
+            side = np.sign(descriptor.positions[joint, 2])
+            down, outward = -bone[joint, 1], side * bone[joint, 2]
+            if np.hypot(down, outward) > MIN_FRONTAL_SHARE * length[joint]:
+                out[joint, 0] = -side * (angle - np.arctan2(outward, down))
+    return out
 
 
 def _with_joint_noise(descriptor: RigDescriptor, rng: np.random.Generator) -> RigDescriptor:

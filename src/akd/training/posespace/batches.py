@@ -1,4 +1,4 @@
-"""Training batches: a few rigs, some poses of each, handles on some of those."""
+"""Training batches: a few rigs, some poses of each, handles on some of those, and example poses for some of the rigs."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from akd.posespace.network import handle_inputs
+from akd.posespace.network import Examples, handle_inputs
 from akd.posespace.representation import RigDescriptor
 from akd.posespace.rig_batch import RigBatch, rig_batch
 from akd.skeleton import mirror_maps
@@ -17,10 +17,28 @@ from akd.training.posespace.joint_edits import to_vectors
 
 UNCHANGED_SHARE = 0.2
 """Share of the rigs that are not augmented."""
-OTHER_SOURCE_SHARE = 0.125
-"""Share of the rigs that come from other sources than creatures, if there are any: they have far fewer individuals."""
+SOURCE_SHARES = {CREATURES: 0.4, "artists": 0.4, "retargeted": 0.2}
+"""How often a rig is of a source, where there are several; others have ``OTHER_SHARE``."""
+OTHER_SHARE = 0.06
+"""Share of a source of few individuals, such as distilled poses."""
+NO_RANGE_SOURCES = frozenset(("distilled",))
+"""Sources whose individuals have one or two motions: joints hardly move in them, so ranges are not learned from them."""
+MIN_RANGE_CLIPS = 4
+"""Ranges are learned from rigs with at least so many clips."""
+LARGE_RIG = 36
+"""Rigs with more joints than this come in batches of their own, so that small ones are not filled up to their size."""
+LARGE_SHARE, LARGE_FACTOR = 0.3, 0.375
+"""Share of the batches with large rigs, and how many rigs those have, relative to the others."""
+SEEN_POSES = 80
+"""Poses of a rig that are augmented for a batch; its range is taken from these."""
 HANDLE_SHARE, MAX_HANDLES = 0.3, 5
 """Share of poses that come with handles, and how many at most."""
+EXAMPLE_SHARE = 0.5
+"""Share of the rigs that come with example poses."""
+EXAMPLE_COUNTS = (1, 2, 4, 8, 12, 16, 20)
+"""Numbers of example poses."""
+OTHER_CLIPS_SHARE = 0.75
+"""Share of the rigs with examples where they are of other clips than the poses to be learned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,32 +54,65 @@ class PoseBatch:
     """Standard deviation over the same poses."""
     range_weight: Float[Tensor, " rig"]
     """1 if the range of the joints can be learned from the poses, 0 if they are of one or two motions only."""
+    examples: Examples
+    """Other poses of the rigs; half of the rigs have none."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    """One rig of a batch."""
+
+    descriptor: RigDescriptor
+    every: Float[np.ndarray, "seen joint 3"]
+    poses: Float[np.ndarray, "pose joint 3"]
+    examples: Float[np.ndarray, "example joint 3"]
 
 
 def draw_batch(individuals: list[RigPoses], rigs: int, poses: int, rng: np.random.Generator) -> PoseBatch:
-    """A batch of augmented rigs; half of the poses are mirrored."""
-    from_creatures = np.array([individual.source == CREATURES for individual in individuals])
-    chosen = [individuals[i] for i in rng.choice(len(individuals), rigs, p=_probabilities(from_creatures))]
-    descriptors, every = zip(*(_augmented_rig(individual, rng) for individual in chosen), strict=True)
-    some = [vectors[rng.choice(len(vectors), poses, replace=len(vectors) < poses)] for vectors in every]
-    batch = rig_batch(list(descriptors))
+    """A batch of augmented rigs, each with poses and, every other one, examples."""
+    large = np.array([individual.descriptor.joint_count > LARGE_RIG for individual in individuals])
+    wanted = bool(rng.random() < LARGE_SHARE) if large.any() and not large.all() else bool(large[0])
+    pool = [individual for individual, is_large in zip(individuals, large, strict=True) if is_large == wanted]
+    count = max(1, round(LARGE_FACTOR * rigs)) if wanted else rigs
+    chosen = [pool[i] for i in rng.choice(len(pool), count, p=_probabilities(pool))]
+    drawn = [_draw_rig(individual, poses, rng) for individual in chosen]
+    batch = rig_batch([one.descriptor for one in drawn])
 
     def padded(arrays: list[np.ndarray]) -> Tensor:
         pads = [[(0, 0)] * (a.ndim - 2) + [(0, batch.joint_count - a.shape[-2]), (0, 0)] for a in arrays]
         return torch.from_numpy(np.stack([np.pad(a, pad) for a, pad in zip(arrays, pads, strict=True)])).float()
 
-    means, deviations = [vectors.mean(0) for vectors in every], [vectors.std(0) for vectors in every]
-    range_weight = torch.tensor([float(individual.source == CREATURES or not from_creatures.any()) for individual in chosen])
-    return PoseBatch(list(descriptors), batch, padded(some), padded(means), padded(deviations), range_weight)
+    most = max(1, *(len(one.examples) for one in drawn))
+    shown = [np.pad(one.examples, ((0, most - len(one.examples)), (0, 0), (0, 0))) for one in drawn]
+    given = torch.tensor([[k < len(one.examples) for k in range(most)] for one in drawn])
+    weights = torch.tensor([float(_knows_range(individual) or all(map(_is_short, pool))) for individual in chosen])
+    return PoseBatch(
+        [one.descriptor for one in drawn], batch, padded([one.poses for one in drawn]),
+        padded([one.every.mean(0) for one in drawn]), padded([one.every.std(0) for one in drawn]), weights,
+        Examples(padded(shown), given),
+    )  # fmt: skip
 
 
-def _probabilities(from_creatures: Bool[np.ndarray, " individual"]) -> Float[np.ndarray, " individual"]:
-    """Probability of each individual: the same within creatures, and within all other sources."""
-    if from_creatures.all() or not from_creatures.any():
-        return np.full(len(from_creatures), 1 / len(from_creatures))
-    return np.where(
-        from_creatures, (1 - OTHER_SOURCE_SHARE) / from_creatures.sum(), OTHER_SOURCE_SHARE / (~from_creatures).sum()
-    )
+def _is_short(individual: RigPoses) -> bool:
+    return individual.source in NO_RANGE_SOURCES
+
+
+def _knows_range(individual: RigPoses) -> bool:
+    """Whether an individual moves in enough ways for the range of its joints."""
+    return not _is_short(individual) and (not len(individual.clips) or len(np.unique(individual.clips)) >= MIN_RANGE_CLIPS)
+
+
+def _probabilities(individuals: list[RigPoses]) -> Float[np.ndarray, " individual"]:
+    """Probability of each individual: by source, and within it less for each member of a large family."""
+    sources = np.array([individual.source for individual in individuals])
+    families = np.array([f"{individual.source}/{individual.plan}" for individual in individuals])
+    _, family, size = np.unique(families, return_inverse=True, return_counts=True)
+    weight = 1 / np.sqrt(size[family])
+    out = np.zeros(len(individuals))
+    for source in np.unique(sources):
+        own = sources == source
+        out[own] = SOURCE_SHARES.get(str(source), OTHER_SHARE) * weight[own] / weight[own].sum()
+    return out / out.sum()
 
 
 def draw_handles(
@@ -77,12 +128,40 @@ def draw_handles(
     return handle_inputs(rigs, torch.from_numpy(handled), positions)
 
 
-def _augmented_rig(individual: RigPoses, rng: np.random.Generator) -> tuple[RigDescriptor, Float[np.ndarray, "pose joint 3"]]:
-    """The individual, mostly augmented, and half of its poses mirrored."""
-    descriptor, vectors = individual.descriptor, individual.vectors
+def _draw_rig(individual: RigPoses, poses: int, rng: np.random.Generator) -> _Drawn:
+    """The individual, mostly augmented, with poses to learn and maybe examples.
+
+    Without examples half of the poses are mirrored; with them all or none, for a rig that holds a sword holds it in one hand.
+    """
+    wanted = int(rng.choice(EXAMPLE_COUNTS)) if rng.random() < EXAMPLE_SHARE else 0
+    targets, examples = _split(individual, wanted, rng)
+    targets = rng.choice(targets, poses, replace=len(targets) < poses)
+    others = rng.choice(len(individual.vectors), min(SEEN_POSES, len(individual.vectors)), replace=False)
+    every = np.concatenate((targets, examples, others))
+    descriptor, vectors = individual.descriptor, individual.vectors[every]
     if rng.random() > UNCHANGED_SHARE:
         stage = augmented(descriptor, vectors, rng)
         descriptor, vectors = stage.descriptor, to_vectors(stage)
     maps = mirror_maps(descriptor.frames, descriptor.mirror)
     mirrored = (maps @ vectors[:, descriptor.mirror, :, None])[..., 0]
-    return descriptor, np.where(rng.random((len(vectors), 1, 1)) < 0.5, mirrored, vectors)
+    chance = rng.random((len(vectors), 1, 1))
+    flipped: Bool[np.ndarray, "pose 1 1"] = (chance if not len(examples) else np.full_like(chance, chance[0])) < 0.5
+    vectors = np.where(flipped, mirrored, vectors)
+    first, second = poses, poses + len(examples)
+    return _Drawn(descriptor, vectors[second:], vectors[:first], vectors[first:second])
+
+
+def _split(individual: RigPoses, wanted: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of poses to learn from, and of examples; of different clips where there are some."""
+    count = len(individual.vectors)
+    if not wanted or count < 4:
+        return np.arange(count), np.zeros(0, int)
+    clips = np.unique(individual.clips)
+    if len(clips) >= 2 and rng.random() < OTHER_CLIPS_SHARE:
+        shown = rng.choice(clips, int(rng.integers(1, len(clips))), replace=False)
+        is_shown = np.isin(individual.clips, shown)
+        pool, targets = np.flatnonzero(is_shown), np.flatnonzero(~is_shown)
+    else:
+        order = rng.permutation(count)
+        pool, targets = order[: count // 2], order[count // 2 :]
+    return targets, rng.choice(pool, min(wanted, len(pool)), replace=False)

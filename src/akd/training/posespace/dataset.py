@@ -2,13 +2,13 @@
 
 import zipfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from akd.batch.engine import Loaded, do_all
 from akd.creatures.body import CreatureBody, Tube, place_body, sample_individual
@@ -34,6 +34,8 @@ CREATURES = "creatures"
 """The source of poses that the actions and gaits of our creatures give."""
 VECTORS_KEY = "bends"
 """Name of the joint rotation vectors in a shard, as the first shards have it."""
+CLIPS_KEY = "clips"
+"""Name of the numbers of clips."""
 
 
 def point_rig(plan_name: str, seed: int) -> Rig:
@@ -88,12 +90,15 @@ class RigPoses:
     """One individual with poses."""
 
     plan: str
+    """Its plan; of an artist's character its family."""
     seed: int
     source: str
-    """``creatures``, or what else the poses come from: ``distilled``."""
+    """``creatures``, or what else the poses come from: ``artists``, ``retargeted``, ``distilled``."""
     descriptor: RigDescriptor
     vectors: Float[np.ndarray, "pose joint 3"]
     """Joint rotation vectors [rad]."""
+    clips: Int[np.ndarray, " pose"] = field(default_factory=lambda: np.zeros(0, int))
+    """Number of the clip that each pose is from; empty where poses are not of clips."""
 
 
 def draw_rig_poses(plan: str, seed: int) -> RigPoses:
@@ -135,10 +140,11 @@ def write_shard(path: Path, individuals: list[RigPoses]) -> None:
     arrays: dict[str, np.ndarray] = {"tags": np.array([(s.plan, str(s.seed), s.source) for s in individuals])}
     for number, individual in enumerate(individuals):
         arrays[f"{number}.{VECTORS_KEY}"] = individual.vectors.astype(np.float16)
-        for field in fields(RigDescriptor):
-            arrays[f"{number}.{field.name}"] = getattr(individual.descriptor, field.name)
-    with written_beside(path) as part:
-        np.savez(part, allow_pickle=False, **arrays)
+        arrays[f"{number}.{CLIPS_KEY}"] = individual.clips
+        for part in fields(RigDescriptor):
+            arrays[f"{number}.{part.name}"] = getattr(individual.descriptor, part.name)
+    with written_beside(path) as beside:
+        np.savez(beside, allow_pickle=False, **arrays)
 
 
 @cache
@@ -154,9 +160,11 @@ def _shard_entries(path: Path) -> Iterator[RigPoses]:
     """The individuals of a shard, one at a time."""
     with np.load(path) as stored:
         for number, (plan, seed, source) in enumerate(stored["tags"]):
-            parts = {field.name: stored[f"{number}.{field.name}"] for field in fields(RigDescriptor)}
+            parts = {part.name: stored[f"{number}.{part.name}"] for part in fields(RigDescriptor)}
             vectors = stored[f"{number}.{VECTORS_KEY}"].astype(np.float32)
-            yield RigPoses(str(plan), int(seed), str(source), RigDescriptor(**parts), vectors)
+            key = f"{number}.{CLIPS_KEY}"  # the first shards have none
+            clips = stored[key] if key in stored else np.zeros(0, int)
+            yield RigPoses(str(plan), int(seed), str(source), RigDescriptor(**parts), vectors, clips)
 
 
 def read_pose_shards(folder: Path, sources: tuple[str, ...] | None = None) -> list[RigPoses]:

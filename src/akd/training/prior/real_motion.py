@@ -108,11 +108,11 @@ def real_clips(folder: Path, part: str = "train") -> list[RealClip]:
     """All clips of a part that show motion."""
     captures = [
         RealClip(f"{e['file']}#{e['clip']}", ACTION_NAMES.get(e["label"], e["label"]), "person", str(e["source"].split("_")[0]))
-        for e in _index(folder, "cmu") if e["part"] == part
+        for e in motion_index(folder, "cmu") if e["part"] == part
     ]  # fmt: skip
     drawn = [
         RealClip(f"{e['file']}#{name}", _drawn_action(clip["action"], e["kind"]), e["kind"], e["family"])
-        for e in _index(folder, "glb") if e["part"] == part
+        for e in motion_index(folder, "glb") if e["part"] == part
         for name, clip in e["clips"].items() if clip["action"] and clip["action"] not in NO_MOTION
     ]  # fmt: skip
     return captures + drawn
@@ -124,7 +124,8 @@ def _drawn_action(action: str, kind: str) -> str:
     return ACTION_NAMES.get(action, action)
 
 
-def _index(folder: Path, part: str) -> list[dict]:
+def motion_index(folder: Path, part: str) -> list[dict]:
+    """The entries of an index: "cmu" or "glb"."""
     path = folder / part / "index.json"
     if not path.is_file():
         raise AkdError(f"There is no {path}: give the folder that holds cmu/ and glb/ with their index.json.")
@@ -144,7 +145,7 @@ class Cast:
     @classmethod
     def read(cls, folder: Path, part: str = "train") -> "Cast":
         """The characters of a part that have the limbs of their build."""
-        entries = [e for e in _index(folder, "glb") if e["part"] == part]
+        entries = [e for e in motion_index(folder, "glb") if e["part"] == part]
         people, four = ([e["file"] for e in entries if e["kind"] in kinds] for kinds in (PEOPLE_KINDS, FOUR_LEGGED_KINDS))
         return cls(folder, tuple(people), tuple(four), 0 if part == "train" else FIRST_HELD_OUT_SEED)
 

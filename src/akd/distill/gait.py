@@ -1,25 +1,25 @@
-"""From a trajectory to the finished clip: standing feet are locked in place, by kinematics alone.
+"""What is known of gaits, applied where a travelling cycle on legs has won, and nowhere else.
 
-Feet stand for as long as suits the gait (see ``gait_timing``); strides too long for the legs are shortened. Speed decides
+Feet stand for as long as suits the gait (see ``gait_timing``), pairs of legs take the order that the prior likes best (see
+``phases``), strides too long for the legs are shortened, and standing feet are locked in place by kinematics. Speed decides
 between walk and run; where it does not, the prior does: both versions are made with the same legs, and the one is preferred
-whose film the prompt explains better. Whether the body travels at all is decided by the prior as well.
+whose film the prompt explains better.
 """
 
-import copy
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
-import numpy as np
 import torch
-from scipy.ndimage import gaussian_filter1d, maximum_filter1d
 
 from akd.contact.prepare import TargetSettings, prepare
-from akd.contact.traces import trace
+from akd.contact.support import raise_above_ground
 from akd.distill.gait_timing import at_natural_tempo, retimed, stance_of_legs, stance_timing
-from akd.distill.task import Task
+from akd.distill.task import COMPARISON_VIEWS, Task, motion_error
 from akd.distill.trajectory import Trajectory
 from akd.motion import Motion
+from akd.prior.prior import text_log_ratio
 from akd.rig import Rig
 
 MAX_LOWERING = 0.1
@@ -27,16 +27,12 @@ MAX_LOWERING = 0.1
 shortened …"""
 STRIDE_SHARES = (1.0, 0.8, 0.6, 0.45)
 """… to these shares, one after the other; if none suffices, feet are not locked."""
-ALLOWED_DEPTH = 0.005
-"""Depth of skin in the ground that is left alone [ℓ]; deeper, the body is raised …"""
-RAISING_SECONDS = 0.05
-"""… smoothly over this time [s]."""
 LOOP_TOLERANCE = 1e-3
 """A clip within this share of a whole number of cycles is a loop."""
+LOCKING_FPS = 30.0
+"""Frames per second, at least, at which feet are locked to compare a walk with a run."""
 RUN_LOG_ODDS_SCALE = 100.0
 """Log odds of a run per unit of the text log-ratio: a difference of 0.01 counts like a Froude number e times as large."""
-STAYING_MARGIN = 0.15
-"""A body stays in place only if its error is lower by this: for walks it is .35 to 1.2 higher, for a punch .4 lower."""
 KINEMATICS = TargetSettings(travel=False, balance=False)
 """Locking only: no change of speed, no balance, no flight."""
 
@@ -44,14 +40,17 @@ ClipOf = Callable[[Trajectory], Motion]
 """Samples the frames of a trajectory that are wanted."""
 
 
-def finish(task: Task, trajectory: Trajectory) -> Motion:
-    """The finished clip of a task, with locked feet if the recipe says so."""
-    return lock_feet(task.rig, trajectory, task.clip) if task.recipe.lock_feet else task.clip(trajectory)
+def refine(task: Task, trajectory: Trajectory, randomness: torch.Generator) -> None:
+    """Decide at the end of a run between walk and run, if the winner is a gait whose legs alternate."""
+    if trajectory.assumptions.is_gait and trajectory.antiphase and task.recipe.lock_feet and task.recipe.phases_at:
+        log_ratio = motion_error(task, text_log_ratio, COMPARISON_VIEWS, randomness)
+        clip = partial(task.film_motion, finer=math.ceil(LOCKING_FPS / task.fps))
+        choose_walk_or_run(task.rig, trajectory, clip, log_ratio)
 
 
 @torch.no_grad()
 def lock_feet(rig: Rig, trajectory: Trajectory, clip: ClipOf) -> Motion:
-    """The clip of a trajectory at a tempo that suits its gait, with standing feet locked in place."""
+    """The clip of a gait at a tempo that suits it, with standing feet locked in place."""
     return _with_locked_feet(rig, at_natural_tempo(rig, trajectory), clip)
 
 
@@ -73,9 +72,6 @@ def _free_and_locked(rig: Rig, trajectory: Trajectory, clip: ClipOf, speed: floa
     """The clip with the stance timing that suits the speed, before and after locking its feet."""
     curves = trajectory.curves
     motion = clip(trajectory)
-    if not trajectory.leg_gain:
-        every = np.tile([len(sole) > 0 for sole in rig.soles], (motion.frame_count, 1))
-        return motion, prepare(rig, motion, KINEMATICS, every).motion
     if curves.period is None:
         return motion, prepare(rig, motion, KINEMATICS).motion
     count, fps = motion.frame_count, motion.fps
@@ -90,18 +86,6 @@ def _free_and_locked(rig: Rig, trajectory: Trajectory, clip: ClipOf, speed: floa
     kept = slice(margin, margin + count)
     locked = raise_above_ground(rig, target.motion, loops=not margin)
     return replace(motion, pose=motion.pose[kept]), replace(motion, pose=locked.pose[kept])
-
-
-def raise_above_ground(rig: Rig, motion: Motion, *, loops: bool) -> Motion:
-    """The motion, smoothly raised where skin is in the ground: locked feet are not, but the hocks of a crouching body are."""
-    depth = np.maximum(-trace(rig, motion).lowest - ALLOWED_DEPTH, 0.0)
-    if not depth.any():
-        return motion
-    width, mode = max(RAISING_SECONDS * motion.fps, 1.0), "wrap" if loops else "nearest"
-    raised = gaussian_filter1d(maximum_filter1d(depth, 4 * math.ceil(width) + 1, mode=mode), width, mode=mode)
-    position = motion.pose.root_position.clone()
-    position[:, 1] += torch.as_tensor(raised, dtype=position.dtype)
-    return replace(motion, pose=replace(motion.pose, root_position=position))
 
 
 def _margin(period: float, motion: Motion) -> int:
@@ -125,11 +109,3 @@ def choose_walk_or_run(rig: Rig, trajectory: Trajectory, clip: ClipOf, log_ratio
         # At the same tempo: fast motions of any kind are explained a little better.
         ratios.append(log_ratio(_with_locked_feet(rig, trajectory, clip)))
     trajectory.run_log_odds.fill_(RUN_LOG_ODDS_SCALE * (ratios[0] - ratios[1]))
-
-
-@torch.no_grad()
-def choose_travel(rig: Rig, trajectory: Trajectory, clip: ClipOf, error: Callable[[Motion], float]) -> None:
-    """Keep the body in place with still legs if the prior's error is clearly lower that way."""
-    travelling, staying = (error(_with_locked_feet(rig, each, clip)) for each in (trajectory, copy.deepcopy(trajectory).stay()))
-    if staying < travelling - STAYING_MARGIN:
-        trajectory.stay()
