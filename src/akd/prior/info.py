@@ -144,14 +144,18 @@ def encode_peak(prior: VideoPrior, frames: int, height: int, width: int, dtype: 
 
 @torch.no_grad()
 def look_peak(prior: VideoPrior, frames: int, height: int, width: int, dtype: torch.dtype, *, tiles: bool = True) -> float:
-    """Memory that encoding a film, and decoding one, hold at most [GB]."""
-    prior.family.in_tiles = tiles or type(prior.family).in_tiles
-    with ShapesOnly(fused=True), MemoryTracker("meta") as tracker:
-        pixels = torch.zeros(1, 3, frames, height, width, device="meta", dtype=dtype)
-        latents = prior.family.encode(pixels)
-        del pixels
-        prior.family.decode_bounded(latents)
-    return tracker.peak / GIGABYTE
+    """Memory that encoding a film, and decoding one, hold at most [GB]; of tiles only one is decoded, and all are kept."""
+    family = prior.family
+    with ShapesOnly(fused=True), MemoryTracker("meta") as encoding:
+        latents = family.encode(torch.zeros(1, 3, frames, height, width, device="meta", dtype=dtype))
+    tile = getattr(family.vae, "tile_sample_min_height", None) if tiles or type(family).in_tiles else None
+    if tile is not None:
+        cells = max(tile // family.compression[2], 1)
+        latents = latents[..., :cells, : max(family.vae.tile_sample_min_width // family.compression[2], 1)]
+    with ShapesOnly(fused=True), MemoryTracker("meta") as decoding:
+        family.decode(latents)
+    film = 3 * frames * height * width * dtype.itemsize
+    return max(encoding.peak, decoding.peak + 2 * film) / GIGABYTE
 
 
 def predict_peak(
