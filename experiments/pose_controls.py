@@ -21,7 +21,7 @@ from akd.posespace.space import PoseSpace
 from akd.training.data_card import FIRST_HELD_OUT_SEED
 from akd.training.posespace.dataset import read_pose_shards
 from akd.training.posespace.train import PoseTraining, train_posespace
-from experiments.posespace import Case, creature_poses, noticing, quality
+from experiments.posespace import creature_poses, noticing, quality
 
 ARMS: dict[str, dict[str, Any]] = {
     "everything": {}, "no distilled poses": {"sources": ("creatures",)}, "distilled poses only": {"sources": ("distilled",)},
@@ -89,7 +89,7 @@ def main(options: Options) -> None:
         for plan, rig in rigs.items():
             space = PoseSpace.build(rig, weights=weights)
             made = space.sample(options.poses, seed=1, repair=False)
-            rows.append(quality(space, Case("control", plan, rig, real[plan]), made) | noticing(space, real[plan]))
+            rows.append(quality(space, real[plan], made) | noticing(space, real[plan]))
         means = {key: float(np.mean([row[key] for row in rows])) for key in rows[0]} | _judging(options, weights)
         if number == 0:
             print("| | " + " | ".join(means) + " |\n" + "|---" * (len(means) + 1) + "|")

@@ -1,7 +1,8 @@
 """The pose space beside its baselines, on new individuals, plans, artists' and automatic rigs: the tables of docs/posespace.md.
 
-    python -m experiments.posespace                                  everything, a quarter of an hour on a free core
-    python -m experiments.posespace --plans fox spider --poses 200
+    python -m experiments.posespace                                  everything, half an hour on a free core
+    python -m experiments.posespace --plans fox spider --poses 200 --test
+    python -m experiments.posespace --plans --held-out --static --test m2m_horse q_donkey      some rigs of the motions' test part
     python -m experiments.posespace --weights other.safetensors --permuted      a control
 """
 
@@ -20,6 +21,7 @@ from akd.assets import load_rig
 from akd.character.clips import read_clip
 from akd.creatures.build import creature
 from akd.posespace.denoiser import Denoiser, Poses
+from akd.posespace.examples import chosen_examples
 from akd.posespace.measures import (
     CORRUPTIONS,
     auc,
@@ -33,11 +35,12 @@ from akd.posespace.measures import (
     uniform_poses,
 )
 from akd.posespace.network import SHIPPED, noise_level
-from akd.posespace.representation import pose_to_vectors
+from akd.posespace.representation import pose_to_vectors, without_heading
 from akd.posespace.rig_batch import batch_kinematics
 from akd.posespace.solving import Handle
 from akd.posespace.space import PoseSpace
 from akd.posespace.validity import ALLOWED_DEPTH, LIMIT_SPREADS
+from akd.posespace.walking import PathMethod
 from akd.rig import Rig
 from akd.rigging.rig_file import rig_file
 from akd.training.data_card import FIRST_HELD_OUT_SEED, HELD_OUT_PLANS
@@ -47,9 +50,14 @@ from akd.training.posespace.dataset import collision_free
 NEW = ("human", "dog", "horse", "tyrannosaur", "spider", "lizard", "chick")
 ARTISTS = ("fox_khronos/Fox.glb", "q_wolf/Wolf.glb", "q_spider/Spider.glb", "q_trex/Trex.glb", "cesium_man/CesiumMan.glb",
            "q_knight/KnightCharacter.glb", "q_horse/Horse.glb")  # fmt: skip
+TEST = ("m2m_horse", "m2m_spider", "m2m_shark", "q_ual2_human", "q_char_witch", "q_donkey", "q_farm_horse", "q_monster_skeleton",
+        "q_men_smooth_casual", "q_woman2017", "q_cube_goblin", "q_bird2016")  # fmt: skip
+"""Characters of the test part of the motions: nothing was trained, tuned or chosen on them."""
 STATIC = ("static_spot/spot.obj", "pinocchio_data/sveta.obj")
 SOME = 16
 """Poses whose triangles are tested exactly."""
+SCORED = 40
+"""Poses whose scores are compared with those of broken ones."""
 FEW = 20
 """Poses of the very rig that PCA is given."""
 
@@ -62,8 +70,12 @@ class Options:
     """Plans of which a new individual is looked at."""
     held_out: tuple[str, ...] = HELD_OUT_PLANS
     artists: tuple[str, ...] = ARTISTS
+    test: tuple[str, ...] = TEST
     static: tuple[str, ...] = STATIC
     assets: Path = Path(__file__).resolve().parents[2] / "shared" / "assets"
+    motions: Path = Path(__file__).resolve().parents[2] / "shared" / "motions"
+    slow: bool = True
+    """Also walks by noise, nudging, inversion, and edges through far skin of the baselines."""
     poses: int = 120
     """How many poses are compared."""
     weights: Path = SHIPPED
@@ -81,6 +93,10 @@ class Case:
     name: str
     rig: Rig
     real: Poses | None
+    examples: Poses | None = None
+    """Poses of some of the rig's clips …"""
+    others: Poses | None = None
+    """… and of its other clips, on which what uses the examples is measured."""
 
 
 def cases(options: Options) -> Iterator[Case]:
@@ -89,10 +105,12 @@ def cases(options: Options) -> Iterator[Case]:
         for plan in plans:
             rig = creature(plan, FIRST_HELD_OUT_SEED + 1)
             yield Case(group, plan, rig, creature_poses(rig, options.poses))
-    for name in options.artists:
-        if (options.assets / name).is_file():
-            rig = load_rig(options.assets / name)
-            yield Case("artist's rig", Path(name).stem, rig, _clip_poses(rig, options.poses))
+    files = [options.assets / name for name in options.artists]
+    files += [options.motions / "glb" / f"{name}.glb" for name in options.test]
+    for file in files:
+        if file.is_file():
+            rig = load_rig(file)
+            yield Case("artist's rig", file.stem, rig, *clip_poses(rig, options.poses))
     for name in options.static:
         if (options.assets / name).is_file():
             yield Case("auto-rigged", Path(name).stem, rig_file(options.assets / name), None)
@@ -108,13 +126,19 @@ def creature_poses(rig: Rig, count: int) -> Poses:
     return torch.cat(found)[:count]
 
 
-def _clip_poses(rig: Rig, count: int) -> Poses | None:
-    """Frames of the artist's own clips, evenly from all of them; falling over dead is no pose to strike."""
+def clip_poses(rig: Rig, count: int) -> tuple[Poses | None, Poses | None, Poses | None]:
+    """Frames of the artist's own clips, evenly from all of them; falling over dead is no pose to strike.
+
+    Then examples from every other clip, and frames of the clips between: none where there is one clip only.
+    """
     names = [clip.name for clip in rig.origin.file.clips if "death" not in clip.name.lower()] if rig.origin else []
-    if not names:
-        return None
-    every = torch.cat([pose_to_vectors(read_clip(rig, name, fps=12).motion.pose) for name in names])
-    return every[torch.linspace(0, len(every) - 1, min(count, len(every))).long()]
+    found = [pose_to_vectors(read_clip(rig, name, fps=12).motion.pose).float() for name in names]
+    if not found:
+        return None, None, None
+    every, shown, others = torch.cat(found), found[1::2], found[::2]
+    if not shown:
+        return chosen_examples(every, count), None, None
+    return chosen_examples(every, count), chosen_examples(torch.cat(shown), FEW), chosen_examples(torch.cat(others), count)
 
 
 def measure(case: Case, options: Options) -> dict[str, float | str]:
@@ -133,10 +157,35 @@ def measure(case: Case, options: Options) -> dict[str, float | str]:
         space, case, options
     )
     for name, poses in sets.items():
-        row |= {f"{name}: {key}": value for key, value in quality(space, case, poses).items()}
-        row[f"{name}: crossing edges %"] = 100 * float(crossing_edges(case.rig, poses[:SOME]).mean())
+        row |= {f"{name}: {key}": value for key, value in quality(space, case.real, poses).items()}
+        if options.slow or name in ("model", "real"):
+            row[f"{name}: crossing edges %"] = 100 * float(crossing_edges(case.rig, poses[:SOME]).mean())
     good = case.real if case.real is not None else made
-    return row | _solving(space, good) | _walking(space, good) | _inverting(space, good) | noticing(space, good)
+    row |= _solving(space, good, 10 if options.slow else 6, slow=options.slow)
+    row |= _walking(space, good, slow=options.slow) | noticing(space, good)
+    if options.slow:
+        row |= _inverting(space, good)
+    return row | _with_examples(space, case, options)
+
+
+def _with_examples(space: PoseSpace, case: Case, options: Options) -> dict[str, float]:
+    """The space that knows examples beside baselines that know the same, all measured on other clips."""
+    if case.examples is None or case.others is None or not space.denoiser.network.config.example_blocks:
+        return {}
+    shown, count = PoseSpace.build(case.rig, weights=options.weights, like=case.examples), options.poses
+    sets = {
+        "with examples": shown.sample(count, seed=1),
+        "zero-shot": space.sample(count, seed=1),
+        "pca": pca_poses(case.examples, count, 1),
+        "gaussian": gaussian_poses(case.examples.mean(0), case.examples.std(0), count, 1),
+    }
+    out: dict[str, float] = {}
+    for name, poses in sets.items():
+        found = quality(space, case.others, poses)
+        found["f1"] = 2 * found["precision"] * found["recall"] / max(found["precision"] + found["recall"], 1e-6)
+        out |= {f"other clips, {name}: {key}": value for key, value in found.items() if key != "self-intersection"}
+    judged = noticing(shown, case.others) if options.slow else {}
+    return out | {f"with examples, {key}": value for key, value in judged.items()}
 
 
 def _baselines(space: PoseSpace, case: Case, options: Options) -> dict[str, Poses]:
@@ -153,10 +202,11 @@ def _baselines(space: PoseSpace, case: Case, options: Options) -> dict[str, Pose
     return out
 
 
-def quality(space: PoseSpace, case: Case, poses: Poses) -> dict[str, float]:
+def quality(space: PoseSpace, known: Poses | None, poses: Poses) -> dict[str, float]:
+    """How good poses are, beside known ones."""
     out = {"self-intersection": float((space.faults(poses).depth > ALLOWED_DEPTH).float().mean())}
-    if case.real is not None:
-        real, made = _places(space, case.real), _places(space, poses)
+    if known is not None:
+        real, made = _places(space, known), _places(space, poses)
         out["precision"], out["recall"] = precision_recall(real.flatten(1), made.flatten(1))
         out["coverage"] = coverage(real.flatten(1), made.flatten(1))
         out["apd ratio"] = pairwise_distance(made) / max(pairwise_distance(real), 1e-6)
@@ -168,7 +218,7 @@ def _places(space: PoseSpace, vectors: Poses) -> torch.Tensor:
     return batch_kinematics(space.denoiser.rig.rigs, vectors[None])[1][0]
 
 
-def _solving(space: PoseSpace, good: Poses, count: int = 10) -> dict[str, float]:
+def _solving(space: PoseSpace, good: Poses, count: int = 10, *, slow: bool = True) -> dict[str, float]:
     """Four handles, taken from good poses, dragged there from rest; beside least squares without a prior, and nudging."""
     skeleton, size = space.rig.skeleton, body_length(space.rig.skeleton)
     limbs = [limb for limb in skeleton.limbs if limb.kind in ("leg", "arm", "head", "wing", "fin")]
@@ -186,7 +236,9 @@ def _solving(space: PoseSpace, good: Poses, count: int = 10) -> dict[str, float]
         bare = plain.solve(handles, pose_to_vectors(rest), rest.root_position, prior_times=())
         for name, solution in {"ik": ours, "ik without prior": bare}.items():
             found.setdefault(f"{name} error %", []).append(100 * float(solution.error[0]) / size)
-            found.setdefault(f"{name} percentile", []).append(float(space.score(solution.vectors).percentile[0]))
+            found.setdefault(f"{name} percentile", []).append(float(space.score(without_heading(solution.vectors)).percentile[0]))
+        if not slow:
+            continue
         vectors = _nudged(space, tips, places[tips])
         missed = space.solver.kinematics.forward(vectors, rest.root_position).position[0, tips] - places[tips]
         found.setdefault("ik by nudging error %", []).append(100 * float(missed.norm(dim=-1).max()) / size)
@@ -207,15 +259,16 @@ def _nudged(space: PoseSpace, tips: list[int], targets: torch.Tensor, steps: int
     return denoiser.to_vectors(clean)
 
 
-def _walking(space: PoseSpace, good: Poses, count: int = 3) -> dict[str, float]:
+def _walking(space: PoseSpace, good: Poses, count: int = 3, *, slow: bool = True) -> dict[str, float]:
     """Worst percentile on the way, and the largest step beside that of a straight way."""
     out: dict[str, float] = {}
     pairs = torch.linspace(0, len(good) - 1, 2 * count).long().reshape(2, count).T
     straight: list[float] = []
-    for way in ("straight", "string", "noise"):
+    ways: tuple[PathMethod, ...] = ("straight", "string", "noise") if slow else ("straight", "string")
+    for way in ways:
         worst, jump = [], []
         for number, pair in enumerate(pairs):
-            path = pose_to_vectors(space.walk(good[pair], seconds=0.5, fps=20, method=way).pose)
+            path = pose_to_vectors(space.walk(good[pair], seconds=0.5, fps=20, method=way, easing="none", lock_feet=False).pose)
             steps = (_places(space, path[1:]) - _places(space, path[:-1])).norm(dim=-1).mean(-1)
             if way == "straight":
                 straight.append(max(float(steps.mean()), 1e-6))
@@ -233,9 +286,12 @@ def _inverting(space: PoseSpace, good: Poses) -> dict[str, float]:
 
 
 def noticing(space: PoseSpace, real: Poses) -> dict[str, float]:
-    rng, good = np.random.default_rng(0), space.score(real).anomaly
-    return {
-        f"auc {name}": auc(good, space.score(spoil(space.descriptor, real, rng)).anomaly) for name, spoil in CORRUPTIONS.items()
+    real = chosen_examples(real, SCORED)
+    rng, score = np.random.default_rng(0), space.score(real)
+    out = {"real percentile": float(score.percentile.mean()), "real called broken": 1 - float(score.plausible.float().mean())}
+    return out | {
+        f"auc {name}": auc(score.anomaly, space.score(spoil(space.descriptor, real, rng)).anomaly)
+        for name, spoil in CORRUPTIONS.items()
     }
 
 

@@ -64,6 +64,7 @@ prompt = "a dog walking"
 seed = 1
 iterations = 3
 """
+FILMED_RATE = 20.0  # frames per second
 LONGEST = 3600  # seconds of one command, on a busy machine
 
 
@@ -124,10 +125,25 @@ def prepare(folder: Path) -> dict[str, str]:
 
 
 def provide(folder: Path) -> None:
-    """Files that earlier commands make possible: the video to follow is the preview of the fox's own run."""
-    preview = folder / "runs" / "fox-walking" / "preview.mp4"
-    if preview.is_file() and not (folder / "clip.mp4").is_file():
-        shutil.copy(preview, folder / "clip.mp4")
+    """The clip that an image-to-video model would make of the picture: the fox of the picture begins to walk on the spot."""
+    if not (folder / "first.json").is_file() or (folder / "clip.mp4").is_file():
+        return
+    import torch
+
+    from akd.assets import load_motion
+    from akd.files.video import write_video
+    from akd.follow.first_frame import FirstFrame
+    from akd.render.preview import still
+    from akd.skeleton import Pose
+
+    rig, motion, *_ = load_motion(f"{folder / 'fox.glb'}#Walk", fps=FILMED_RATE)
+    first = FirstFrame.load(folder / "first.json", rig)
+    angles = motion.pose.angles.to(torch.float32)
+    shares = torch.linspace(0, 1, len(angles))[:, None, None].sqrt()
+    angles = first.pose.angles + shares * (angles - first.pose.angles)
+    poses = [Pose(first.pose.root_position, first.pose.root_rotation, each) for each in angles]
+    pictures = [still(rig, pose, first.camera, background=(0.93, 0.93, 0.95))[0].clip(0, 1) for pose in poses]
+    write_video(folder / "clip.mp4", torch.stack(pictures), FILMED_RATE)
 
 
 def arguments(command: Command, *, whole: bool) -> list[str]:

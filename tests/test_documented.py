@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import akd
 import documented
 
 
@@ -43,3 +44,19 @@ def test_a_command_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.Monkey
     wrong = documented.run_pages(("page.md",))
     assert wrong[0] == "NOT_RUN: no page shows 'akd old'"
     assert wrong[1].startswith("page.md:2: akd inspect nowhere.glb: CODE ")
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    version = akd.__version__
+    assert re.search(rf"^version: {re.escape(version)}$", (documented.ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    headings = re.findall(r"^## (\S+)", (documented.ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert headings[0] == version or headings[:2] == ["Unreleased", version]
+
+
+@pytest.mark.parametrize("room", ["prior", "posespace", "measure"])
+def test_shipped_weights_have_a_card(room: str) -> None:
+    card = (documented.ROOT / "src/akd" / room / "weights" / "README.md").read_text(encoding="utf-8")
+    for part in ("**Data.**", "**Training.**", "**Measured", "Licence: Apache-2.0"):
+        assert part in card
+    assert ("CMU" not in card and "mocap" not in card) or "NSF EIA-0196217" in card
+    assert f"src/akd/{room}/weights/README.md" in (documented.ROOT / "docs/models.md").read_text(encoding="utf-8")

@@ -68,7 +68,7 @@ def wheel(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     # From a copy: setuptools would take up what an older build has left in the tree.
     for name in own_files():
-        if name.startswith(("src/", "pyproject.toml", "README.md", "LICENSE")):
+        if name.startswith(("src/", "pyproject.toml", "README.md", "LICENSE", "NOTICE")):
             copy = folder / "tree" / name
             copy.parent.mkdir(parents=True, exist_ok=True)
             copy.write_bytes((ROOT / name).read_bytes())
@@ -85,6 +85,8 @@ def pip(python: Path | str, *arguments: object) -> None:
 def test_the_wheel_holds_the_program_and_nothing_else(wheel: Path):
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert names == {name.removeprefix("src/") for name in own_files() if name.startswith("src/")}
+    licences = {Path(name).name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/licenses/" in name}
+    assert licences == {"LICENSE", "NOTICE", "three.LICENSE"}
     assert "akd/prior/weights/transformer/diffusion_pytorch_model.safetensors" in names
     assert not [name for name in names if not name.startswith("akd/") or name.endswith((".pyc", ".nbi", ".nbc"))]
 

@@ -1,4 +1,4 @@
-"""What Blender makes of a file (.fbx, .usd*): FILE OURS.npz [--legacy]. Needs bpy; knows nothing of akd.
+"""What Blender makes of a file (.fbx, .usd*, .bvh): FILE OURS.npz [--legacy]. Needs bpy; knows nothing of akd.
 
 OURS holds bones, clip, rate [frames per second], height [m], times [s], joints (frame × bone × 3), some (frames), points
 (some × point × 3), in the file's order and in metres with Y up. Prints one JSON line: largest distances in
@@ -24,6 +24,13 @@ def load(path: Path, legacy: bool) -> None:
         bpy.ops.import_scene.fbx(filepath=str(path))
     elif path.suffix == ".fbx":
         bpy.ops.wm.fbx_import(filepath=str(path))
+    elif path.suffix == ".bvh":
+        import addon_utils
+
+        addon_utils.enable("io_anim_bvh")
+        bpy.ops.import_anim.bvh(
+            filepath=str(path), axis_forward="-Z", axis_up="Y", global_scale=0.01, update_scene_fps=True, frame_start=0
+        )
     else:
         bpy.ops.wm.usd_import(filepath=str(path))
 
@@ -70,10 +77,10 @@ def distance(theirs: np.ndarray, ours: np.ndarray) -> float:
     return float(np.linalg.norm(theirs - ours, axis=1).max(initial=0)) if theirs.shape == ours.shape else float("inf")
 
 
-def measure(data: dict, is_usd: bool) -> dict:
+def measure(data: dict, own_rate: bool) -> dict:
     begin, called = play(str(data["clip"]))
     scene, worst, some = bpy.context.scene, {"joints": 0.0, "points": 0.0}, data["some"].tolist()
-    rate = float(data["rate"]) if is_usd else scene.render.fps / scene.render.fps_base  # USD's frames are time codes
+    rate = float(data["rate"]) if own_rate else scene.render.fps / scene.render.fps_base  # else frames are keys
     names = data["bones"].tolist()
     height = float(data["height"])
     known = heads()
@@ -99,7 +106,7 @@ def measure(data: dict, is_usd: bool) -> dict:
 def main() -> None:
     path, ours, *flags = sys.argv[1:]
     load(Path(path), "--legacy" in flags)
-    print(json.dumps(measure(dict(np.load(ours)), Path(path).suffix.startswith(".usd"))), flush=True)
+    print(json.dumps(measure(dict(np.load(ours)), Path(path).suffix != ".fbx")), flush=True)
 
 
 if __name__ == "__main__":

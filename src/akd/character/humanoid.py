@@ -49,6 +49,9 @@ def _limb(role: str) -> tuple[Kind, Side]:
     return ("neck", "C") if role == "neck" else ("head", "C")
 
 
+CURE = "leave --names out, and write another format than .vrma"
+
+
 def humanoid_joints(rig: Rig) -> dict[str, int]:
     """The joint behind each VRM bone of a rig: two legs, two arms, spine, neck and head.
 
@@ -60,7 +63,7 @@ def humanoid_joints(rig: Rig) -> dict[str, int]:
     legs = {limb.side: limb for limb in skeleton.limbs_of("leg")}
     arms = {limb.side: limb for limb in skeleton.limbs_of("arm")}
     if len(rig.legs) != 2 or set(legs) != {"L", "R"} or set(arms) != {"L", "R"} or len(skeleton.limbs_of("arm")) != 2:
-        raise AkdError(f"{rig.name} has not two legs and two arms, so its bones have no human names: leave --names out.")
+        raise AkdError(f"{rig.name} has not two legs and two arms, so its bones have no human names: {CURE}.")
     model, out = limb_model(rig), dict[str, int]()
     spine = _spine(rig, [limb.joints[0] for limb in legs.values()])
     out |= dict(zip(SPINE if len(spine) != 3 else SPINE[:3], _spread(spine, len(SPINE)), strict=False))
@@ -77,7 +80,7 @@ def humanoid_joints(rig: Rig) -> dict[str, int]:
         out |= {f"{word}{part}": joint for part, joint in zip(parts, chain[max(begin - 1, 0) :], strict=False)}
     missing = next((role for role in NEEDED if role not in out), None)
     if missing is not None:
-        raise AkdError(f"{rig.name} has no joint that is a human {missing}, so its bones have no human names: leave --names out.")
+        raise AkdError(f"{rig.name} has no joint that is a human {missing}, so its bones have no human names: {CURE}.")
     return out
 
 

@@ -113,7 +113,7 @@ def animate(
                 "recipe": _recipe(recipe, loop, own),
             }  # fmt: skip
             if one_file:
-                _one_file(words, out, export or "glb", options, n=n, force=force)
+                _one_file(words, out, export or "glb", options, n=n, force=force, tensorboard=tensorboard)
                 return
             job = _job(words, **options)
             resume = out or Path("runs") / job.name
@@ -144,7 +144,10 @@ def _listener(progress: "Progress", tensorboard: Path | None) -> "Progress":
     return TensorBoardProgress(progress, tensorboard)
 
 
-def _one_file(words: tuple[str, ...], out: Path | None, ending: str, options: dict[str, Any], *, n: int, force: bool) -> None:
+def _one_file(
+    words: tuple[str, ...], out: Path | None, ending: str, options: dict[str, Any],
+    *, n: int, force: bool, tensorboard: Path | None,
+) -> None:  # fmt: skip
     """A run for each sentence, and a file with all of their clips; what an earlier attempt has done is kept."""
     from akd.cli.progress import RunProgress
     from akd.pipeline.export_runs import export_runs, runs_for
@@ -157,7 +160,7 @@ def _one_file(words: tuple[str, ...], out: Path | None, ending: str, options: di
     check_output(path, force=force or any(folder.glob("*/config.json")), source=Path(words[0]))  # an earlier attempt's is ours
     screen = console()
     with RunProgress(screen) as progress:
-        runs = runs_for(folder, jobs, progress, force=force)
+        runs = runs_for(folder, jobs, _listener(progress, tensorboard), force=force)
     for run in runs:
         screen.print(f"{run.path}: {run.result()['sentence']}", style="bold", **PLAIN)
     screen.print(f"Wrote {export_runs(runs, path, force=True)}: {len(runs)} clips.", **PLAIN)

@@ -155,7 +155,7 @@ def convert(
     read = {name or each.split("|")[-1]: _read_clip(rig, each, fps) for each in found}
     save_clips(rig, {called: each.motion for called, each in read.items()}, out, export, fps=fps, force=force)
     seconds, residual = sum(each.motion.duration for each in read.values()), max(each.residual for each in read.values())
-    clips = repr(next(iter(read))) if len(read) == 1 else f"{len(read)} clips"
+    clips = repr(_last_clip(out) or next(iter(read))) if len(read) == 1 else f"{len(read)} clips"
     console().print(f"Wrote {out}: {clips}, {seconds:.2f} s, residual {residual:.2%} of a leg length.")
     if out.suffix.lower() in WRITERS and writer == "own" and has_morph_targets(rig):
         console().print("· Morph targets are not in it: a .glb has them, or an .fbx with --writer blender.", **PLAIN)
@@ -274,6 +274,13 @@ def splat(
     splats = mesh_splats(read_file(file).mesh, mode=mode, count=count, seed=seed)
     write_splats(target, splats)
     console().print(f"Wrote {target}: {splats.splat_count} splats.")
+
+
+def _last_clip(path: Path) -> str | None:
+    """What the clip that was added to a GLB is called there: it may have got a number, because its name was taken, or -loop."""
+    from akd.files.gltf.document import read_document
+
+    return read_document(path).json["animations"][-1]["name"] if path.suffix.lower() == ".glb" else None
 
 
 def _read_clip(rig: "Rig", name: str, fps: float) -> "ReadClip":

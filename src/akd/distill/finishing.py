@@ -3,7 +3,7 @@
 import torch
 
 from akd.contact.prepare import prepare
-from akd.contact.support import raise_above_ground, stand_on_skin
+from akd.contact.support import put_on_ground, raise_above_ground, stand_on_skin
 from akd.distill.assumptions import has_feet
 from akd.distill.gait import KINEMATICS, lock_feet
 from akd.distill.modifiers import Modified, modified
@@ -31,7 +31,8 @@ def supported(task: Task, trajectory: Trajectory) -> Motion:
     if trajectory.assumptions.is_gait:
         return lock_feet(task.rig, trajectory, task.clip)
     if support == "any skin":
-        return stand_on_skin(task.rig, motion)
+        # A body that its own wave carries slides along itself: only its height is settled.
+        return put_on_ground(task.rig, motion) if trajectory.assumptions.travels else stand_on_skin(task.rig, motion)
     if support == "feet" and has_feet(task.rig):
         locked = prepare(task.rig, motion, KINEMATICS).motion
         motion = Motion(locked.pose.to(motion.pose.angles.dtype), locked.fps)

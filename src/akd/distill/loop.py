@@ -29,7 +29,7 @@ from akd.motion import Motion
 from akd.posespace.space import PoseSpace
 from akd.prior.prior import guided_denoising_error
 from akd.prior.schedule import Latents
-from akd.render.camera import View, smooth_path
+from akd.render.camera import View
 from akd.rig import GRAVITY
 from akd.skeleton import Pose, Posed, forward_kinematics
 
@@ -166,7 +166,9 @@ class Distillation:
         in_pictures, elements = recipe.fit == "pictures", math.prod(prior.film_latents)
         for step in range(recipe.fit_steps):
             motion = trajectory.motion(prior.film.frames, task.fps, start)
-            video = film_softly(task.rig.skeleton, self._shown(trajectory, motion), task.skinned, prior.film, view)
+            gait_only = trajectory.assumptions.is_gait and not in_pictures
+            shown = without_steady_path(motion) if gait_only else motion
+            video = film_softly(task.rig.skeleton, shown, task.skinned, prior.film, view, following=not gait_only)
             z = prior.encode((video.detach() if in_pictures else video)[None]) if target is None or not in_pictures else None
             if target is None:
                 assert z is not None
@@ -186,12 +188,6 @@ class Distillation:
             candidate.descend(total, recipe, self.iteration)
             self._follow_support(trajectory, posed, feet)
         return {"score": float(gradient.square().mean().sqrt()), **{name: float(loss.detach()) for name, loss in losses.items()}}
-
-    def _shown(self, trajectory: Trajectory, motion: Motion) -> Motion:
-        """The motion without a gradient on what the camera follows: a gait's steady path, anything else's slow path."""
-        if trajectory.assumptions.travels:
-            return without_steady_path(motion)
-        return without_followed_path(motion, self.task.prior.film.follow)
 
     def _losses(
         self, trajectory: Trajectory, motion: Motion
@@ -328,13 +324,6 @@ def without_steady_path(motion: Motion) -> Motion:
     steady = position.mean(0) + time * (time * position).sum(0) / time.square().sum()
     shown = Pose(position - steady + steady.detach(), motion.pose.root_rotation, motion.pose.angles)
     return replace(motion, pose=shown)
-
-
-def without_followed_path(motion: Motion, follow: float) -> Motion:
-    """The motion without a gradient on the slow part of the root's path: the camera goes along with it over ``follow`` [s]."""
-    position = motion.pose.root_position
-    slow = smooth_path(position, motion.fps, follow)
-    return replace(motion, pose=replace(motion.pose, root_position=position - slow + slow.detach()))
 
 
 def distill(task: Task, watch: Callable[[Distillation, dict[str, float]], None] = lambda run, numbers: None) -> Trajectory:

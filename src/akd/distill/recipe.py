@@ -132,8 +132,8 @@ PAPER = Recipe(
 )  # fmt: skip
 """The paper's; it does not publish a learning rate."""
 QUICK = Recipe(
-    iterations=8, estimator="sds", draws=1, denoising_steps=8, fit_steps=40, fit="pictures", t_start=(0.93, 0.95),
-    t_end=(0.5, 0.55), phases_at=(0.4, 0.7), compared_draws=4,
+    iterations=8, estimator="sds", draws=1, denoising_steps=8, fit_steps=40, fit="pictures", learning_rate=0.05,
+    t_start=(0.93, 0.95), t_end=(0.5, 0.55), phases_at=(0.4, 0.7), compared_draws=4,
 )  # fmt: skip
 """Few looks, then fit: the prior finishes the film of the motion so far, with its first frame given where it takes one, and the
 motion is fitted to that film without asking it again."""

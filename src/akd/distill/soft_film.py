@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from akd.motion import Motion
-from akd.render.camera import View
+from akd.render.camera import View, smooth_path
 from akd.render.film import FilmSettings, MovingSplats, backdrop, camera_for, colors_for, move_splats, render_splats, shadow_light
 from akd.skeleton import Skeleton
 from akd.splats import SkinnedSplats
@@ -22,10 +22,21 @@ BLUR = 0.04
 
 
 def film_softly(
-    skeleton: Skeleton, motion: Motion, skinned: SkinnedSplats, settings: FilmSettings, view: View
-) -> Float[Tensor, "frame height width 3"]:
-    """The film of a motion from one side, with the gradient of the softened one."""
-    return shoot_softly(skeleton, move_splats(skeleton, motion, skinned), skinned, settings, view, motion.fps)
+    skeleton: Skeleton, motion: Motion, skinned: SkinnedSplats, settings: FilmSettings, view: View, *,
+    following: bool = False,
+) -> Float[Tensor, "frame height width 3"]:  # fmt: skip
+    """The film of a motion from one side, with the gradient of the softened one.
+
+    ``following``: the gradient knows that the camera follows the body. It looks at the middle of the bounding box, so a limb
+    that is raised moves the whole body down in the picture; held fixed, the camera says "higher" for ever, and the way a limb
+    should go is often not the one in which the film gets better.
+    """
+    moving = move_splats(skeleton, motion, skinned)
+    if following:
+        middle = (moving.means.amin(1) + moving.means.amax(1)) / 2
+        path = smooth_path(middle, motion.fps, settings.follow)
+        moving = moving._replace(means=moving.means - (path - path.detach())[:, None])
+    return shoot_softly(skeleton, moving, skinned, settings, view, motion.fps)
 
 
 def shoot_softly(

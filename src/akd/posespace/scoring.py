@@ -18,7 +18,7 @@ TOLERANCE = 2.0
 """Poses are plausible up to this factor times the largest anomaly of samples: artists pose rigs in ways of their own."""
 TOLERATED = 1.0
 """Poses are plausible up to so much above the largest anomaly of real poses [nats]."""
-RESIDUAL_WEIGHT = 1.0
+RESIDUAL_WEIGHT = 0.3
 """Weight of the logarithm of the worst joint's relative residual, beside the verdict of the network's judge."""
 OUT_OF_RANGE_WEIGHT = 0.15
 """Weight of what lies more than two spreads from the mean."""

@@ -39,6 +39,8 @@ from akd.skeleton import Pose
 
 REFERENCE_COUNT = 96
 """Samples that a space keeps of its rig: for the covariance, as a reference for scores, to start solving from."""
+SCORED_COUNT = 48
+"""How many of them scores are compared to: half of the time of a build would go into more."""
 MAX_SAMPLES = 1024
 """Most poses that are drawn at once: all of them are in memory."""
 MAX_TEMPERATURE = 10.0
@@ -95,7 +97,8 @@ class PoseSpace:
         reference_poses = denoiser.to_vectors(denoiser.decode(denoiser.noise(REFERENCE_COUNT, seed)))
         kinematics = Kinematics.of(rig.skeleton)
         solver = Solver(denoiser, kinematics, covariance(denoiser, reference_poses), reference_poses)
-        return cls(rig, descriptor, denoiser, validators, PoseScorer.of(denoiser, reference_poses), solver, reference_poses)
+        scorer = PoseScorer.of(denoiser, reference_poses[:SCORED_COUNT])
+        return cls(rig, descriptor, denoiser, validators, scorer, solver, reference_poses)
 
     def sample(self, count: int, *, seed: int = 0, temperature: float = 1.0, repair: bool = True) -> Poses:
         """Plausible poses; the same seed gives the same ones. A low temperature stays near the mean, a high one varies more."""

@@ -110,7 +110,6 @@ def fitting_distance(radius: float, fov: float, width: int, height: int) -> floa
     return radius / math.sin(half)
 
 
-@torch.no_grad()
 def smooth_path(points: Float[Tensor, "frame 3"], fps: float, seconds: float) -> Float[Tensor, "frame 3"]:
     """A path without its wobble: a Gaussian mean over time, ``seconds`` its standard deviation.
 

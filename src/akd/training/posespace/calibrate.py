@@ -13,7 +13,7 @@ from akd.posespace.denoiser import Denoiser, Poses
 from akd.posespace.examples import chosen_examples
 from akd.posespace.network import QUANTILES, PoseNetwork
 from akd.posespace.scoring import PoseScorer
-from akd.posespace.space import REFERENCE_COUNT
+from akd.posespace.space import SCORED_COUNT
 from akd.training.posespace.dataset import RigPoses
 from akd.training.posespace.real_poses import clip_rig_poses, training_characters
 
@@ -60,7 +60,7 @@ def _anomalies(
     network: PoseNetwork, rig: RigPoses, examples: Float[Tensor, "example joint 3"] | None, judged: Poses
 ) -> Float[Tensor, " pose"]:
     denoiser = Denoiser.of(network, rig.descriptor, examples)
-    samples = denoiser.to_vectors(denoiser.decode(denoiser.noise(REFERENCE_COUNT, 0)))
+    samples = denoiser.to_vectors(denoiser.decode(denoiser.noise(SCORED_COUNT, 0)))
     return PoseScorer.of(denoiser, samples).score(judged).anomaly
 
 

@@ -114,7 +114,8 @@ def pose_loss(
     ranges = range_loss(rig.range, batch)
     fixed = Range(*(part.detach() for part in rig.range))
     rig = rig._replace(range=fixed)
-    count, judged = batch.vectors.shape[1], config.judged_each
+    count = batch.vectors.shape[1]
+    judged = min(config.judged_each, count)
     broken, changed = break_poses(batch.rigs, batch.vectors, rng)
     clean = _shown(rig, torch.cat((batch.vectors, broken[:, count - judged :]), 1))
     t = torch.rand(clean.shape[:2], generator=randomness)
