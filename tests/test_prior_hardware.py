@@ -50,6 +50,19 @@ def test_a_film_that_does_not_fit_is_made_smaller(monkeypatch: pytest.MonkeyPatc
     assert "49 frames, 540 × 360" in plan.sentence
 
 
+def test_recipes_that_fit_pictures_need_no_way_back_through_the_encoder() -> None:
+    needs = replace(NEEDS, look_gigabytes=6.0)
+    plan = fit(PLAN, Hardware(film="49x480x720"), needs, 14.0, way_back=False)
+    assert (plan.offload, plan.film) == ("model", None)
+    with pytest.raises(AkdError, match="needs about 18 GB"):
+        fit(PLAN, Hardware(film="49x480x720"), needs, 14.0)
+
+
+def test_the_processor_holds_all_weights_while_it_loads() -> None:
+    with pytest.raises(AkdError, match="needs about 22 GB on cpu"):
+        fit(Plan("model", "cpu", "fp32", "none"), Hardware(film="49x480x720"), replace(NEEDS, encode_gigabytes=1.0), 14.0)
+
+
 def test_what_does_not_fit_is_refused_with_a_cure() -> None:
     with pytest.raises(AkdError, match=r"needs about 18 GB on card:0, where 4\.0 GB are free.*--film"):
         fit(PLAN, Hardware(film="49x480x720"), NEEDS, 4.0)

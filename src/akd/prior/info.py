@@ -9,7 +9,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -103,11 +103,38 @@ def prior_info(
     film = replace(prior.film, frames=frames or prior.film.frames, width=width, height=height)
     latents = prior.latent_shape(film.frames, film.height, film.width)
     counts = sum(map(parameter_count, prior.family.networks)), parameter_count(prior.family.vae), text_encoders
-    memory = memory_needs(name, dtype=dtype, film=(film.frames, film.height, film.width))
+    size_of_film = film.frames, film.height, film.width
+    memory = memory_needs(name, dtype=dtype, film=size_of_film)
     return PriorInfo(
-        name, *counts, film.frames, film.height, film.width, latents, _tokens(prior.family.network, latents), memory,
-        _encode_cost(prior, film.frames, film.height, film.width), _predict_cost(prior, known, latents),
+        name, *counts, *size_of_film, latents, _tokens(prior.family.network, latents), memory,
+        film_costs(prior, known, size_of_film, dtype).teraflop, _predict_cost(prior, known, latents),
     )  # fmt: skip
+
+
+class FilmCosts(NamedTuple):
+    """What an autoencoder needs for a film."""
+
+    encode_gigabytes: float
+    """Memory of encoding it and the way back to the pixels."""
+    look_gigabytes: float
+    """Memory of encoding it without a way back, or of decoding one."""
+    teraflop: float
+    """Work of an encoding and its way back, with what is computed again; weights have no gradient."""
+
+
+_FILM_COSTS: dict[str, FilmCosts] = {}
+"""Several models have the same autoencoder."""
+
+
+def film_costs(prior: VideoPrior, known: KnownModel, film: tuple[int, int, int], dtype: torch.dtype) -> FilmCosts:
+    """Memory and work of an autoencoder, by its class and configuration."""
+    key = repr((known.vae, film, dtype, prior.family.spill))
+    if key not in _FILM_COSTS:
+        with WorkCounter() as work:
+            encoding = encode_peak(prior, *film, dtype)
+        look = look_peak(prior, *film, dtype, tiles=prior.family.spill)
+        _FILM_COSTS[key] = FilmCosts(encoding, look, work.flop / 1e12)
+    return _FILM_COSTS[key]
 
 
 @lru_cache(maxsize=64)
@@ -125,10 +152,11 @@ def memory_needs(
             part.to(dtype)
     prior.family.spill = spill
     sizes = [weight_gigabytes(network) for network in networks]
+    films = film_costs(prior, known, (frames, height, width), dtype)
     return MemoryNeeds(
         (frames, height, width), prior.family.grid, sum(sizes), max(sizes), weight_gigabytes(vae),
-        text_parameters * dtype.itemsize / GIGABYTE, predict_peak(prior, known.text, latents, dtype),
-        encode_peak(prior, frames, height, width, dtype), look_peak(prior, frames, height, width, dtype, tiles=spill),
+        text_parameters * dtype.itemsize / GIGABYTE, predict_peak(prior, known.text, latents, dtype), films.encode_gigabytes,
+        films.look_gigabytes,
     )  # fmt: skip
 
 
@@ -144,14 +172,18 @@ def encode_peak(prior: VideoPrior, frames: int, height: int, width: int, dtype: 
 
 @torch.no_grad()
 def look_peak(prior: VideoPrior, frames: int, height: int, width: int, dtype: torch.dtype, *, tiles: bool = True) -> float:
-    """Memory that encoding a film, and decoding one, hold at most [GB]."""
-    prior.family.in_tiles = tiles or type(prior.family).in_tiles
-    with ShapesOnly(fused=True), MemoryTracker("meta") as tracker:
-        pixels = torch.zeros(1, 3, frames, height, width, device="meta", dtype=dtype)
-        latents = prior.family.encode(pixels)
-        del pixels
-        prior.family.decode_bounded(latents)
-    return tracker.peak / GIGABYTE
+    """Memory that encoding a film, and decoding one, hold at most [GB]; of tiles only one is decoded, and all are kept."""
+    family = prior.family
+    with ShapesOnly(fused=True), MemoryTracker("meta") as encoding:
+        latents = family.encode(torch.zeros(1, 3, frames, height, width, device="meta", dtype=dtype))
+    tile = getattr(family.vae, "tile_sample_min_height", None) if tiles or type(family).in_tiles else None
+    if tile is not None:
+        cells = max(tile // family.compression[2], 1)
+        latents = latents[..., :cells, : max(family.vae.tile_sample_min_width // family.compression[2], 1)]
+    with ShapesOnly(fused=True), MemoryTracker("meta") as decoding:
+        family.decode(latents)
+    film = 3 * frames * height * width * dtype.itemsize
+    return max(encoding.peak, decoding.peak + 2 * film) / GIGABYTE
 
 
 def predict_peak(
@@ -251,15 +283,6 @@ def _tokens(network: Any, latents: LatentShape) -> int:
     if isinstance(across, (tuple, list)):
         in_time, across, _ = across
     return (latents.frame // in_time) * (latents.row // across) * (latents.column // across)
-
-
-def _encode_cost(prior: VideoPrior, frames: int, height: int, width: int) -> float:
-    """Work of an encoding and its way back to the pixels, with what is computed again [TFLOP]; weights have no gradient."""
-    video = torch.empty(1, 3, frames, height, width, device="meta", dtype=prior.family.vae.dtype, requires_grad=True)
-    with WorkCounter() as counter:
-        latents = prior.family.encode(video)
-        torch.autograd.backward(latents, torch.empty_like(latents))
-    return counter.flop / 1e12
 
 
 def _predict_cost(prior: VideoPrior, known: KnownModel, latents: LatentShape) -> float:
