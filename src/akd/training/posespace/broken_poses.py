@@ -45,7 +45,7 @@ def _exchanged_branch(own: np.ndarray, pose: int, below: np.ndarray, rest: np.nd
     for joint in rng.integers(0, own.shape[1], int(rng.integers(1, 3))):
         taken |= below[:, joint]
     if taken[0]:  # the whole body would be another pose, and a good one
-        taken = rng.random(own.shape[1]) < 0.5
+        taken[:] = rng.random(own.shape[1]) < 0.5
     return np.where(taken[:, None], _other(own, pose, rng), own[pose])
 
 
