@@ -30,7 +30,9 @@ COMMANDS = {
     "akd animate --help": ("-c", CALL_MAIN, "animate", "--help"),
 }
 """Whole processes, measured from outside."""
-AFTERWARDS = ("a film and its gradient again", "first iteration", "second iteration")
+AFTERWARDS = (
+    "a film and its gradient, kernels from the cache", "a film and its gradient again", "first iteration", "second iteration",
+)  # fmt: skip
 """Parts that do not come before the first iteration."""
 PRINT_PARTS = "from experiments.startup import measured_parts; import json, sys; print(json.dumps(measured_parts(sys.argv[1])))"
 
@@ -48,9 +50,11 @@ def imported(*modules: str) -> None:
     """Import modules as ``akd animate`` does, if this version has a way of its own."""
     try:
         from akd.garbage import collection_paused
+
+        pause = collection_paused(keep=True)
     except ImportError:
-        collection_paused = nullcontext
-    with collection_paused():
+        pause = nullcontext()
+    with pause:
         for name in modules:
             import_module(name)
 

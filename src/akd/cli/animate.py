@@ -90,7 +90,7 @@ def animate(
 
         locate(prior)  # a model that cannot be had is said before seconds of imports
 
-    with collection_paused():
+    with collection_paused(keep=True):
         from akd.cli.progress import RunProgress
         from akd.pipeline.export_runs import export_runs
         from akd.pipeline.runs import begin_runs, difference, resume_runs
