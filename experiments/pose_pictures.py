@@ -2,6 +2,7 @@
 
     python -m experiments.pose_pictures --out docs/posespace
     python -m experiments.pose_pictures --out docs/posespace --distilled runs/posespace/poses/distilled
+    python -m experiments.pose_pictures --out docs/posespace --size 90 --test ../shared/motions/glb/m2m_horse.glb …
 """
 
 from dataclasses import dataclass, replace
@@ -49,6 +50,8 @@ class Options:
     seed: int = 1
     distilled: Path | None = None
     """Folder of poses that the video prior made: they are drawn instead."""
+    test: tuple[Path, ...] = ()
+    """Characters nobody trained on: samples of these are drawn instead."""
 
 
 def samples(rigs: list[Rig], options: Options) -> list[torch.Tensor]:
@@ -122,6 +125,9 @@ def _batch(poses: list[Pose]) -> Pose:
 def main(options: Options) -> None:
     if options.distilled is not None:
         save(options.out / "distilled.png", second_source(options.distilled, options))
+        return
+    if options.test:
+        save(options.out / "samples-test.png", samples([load_rig(path) for path in options.test], options))
         return
     rigs = {name: load_rig(options.assets / name) for name in ARTISTS}
     reach, step = drag(rigs[MAN], options, "arm", (0.5, 0.9, 0.2)), drag(rigs[FOX], options, "leg", (0.6, 0.45, 0.0))

@@ -24,8 +24,11 @@ from akd.batch.plan import Plan, TableError, check_table
 from akd.batch.results import read_results
 from akd.batch.run import BatchSettings, read_status, run_batch
 from akd.batch.table import expand_grid, read_table
+from akd.errors import AkdError
 from akd.files import writing
 from akd.pipeline import kinds
+from akd.prior.hardware import Hardware
+from akd.prior.plan import card_peak
 from quick_batch import PATIENCE, batch_command, environment, write_jobs
 from quick_runs import Killed, at_call, content, quickly
 from test_animate import closed_prior
@@ -150,6 +153,18 @@ def test_paths_are_meant_from_the_table_and_content_decides(tmp_path: Path) -> N
 )
 def test_big_models_need_a_card(device: str, prior: str, share: float) -> None:
     assert gpu_share(SimpleNamespace(device=device, prior=prior)) == share
+
+
+def test_as_many_jobs_share_a_card_as_their_plan_leaves_room_for() -> None:
+    pytest.importorskip("diffusers")
+    request = SimpleNamespace(device="cuda", prior="THUDM/CogVideoX-2b", hardware=Hardware(device="cuda", film="9x64x64"))
+    peak = card_peak(request.prior, request.hardware, 80.0)
+    assert peak is not None
+    assert gpu_share(request, 80.0) == 1 / int(80 / peak)
+    assert gpu_share(request, 80.0) <= 1 / 4
+    assert gpu_share(SimpleNamespace(device="cuda", prior="nobody/nothing", hardware=Hardware(device="cuda")), 80.0) == 1.0
+    with pytest.raises(AkdError, match="needs about"):
+        gpu_share(request, 0.81)
     assert gpu_share(SimpleNamespace(character="a.glb")) == 0.0
 
 

@@ -39,7 +39,8 @@ def runs(folder: Path, shade: float) -> Path:
 
 
 def batch(folder: Path) -> Place:
-    """A batch of twelve rows: good ones, one that slides, one that failed; amounts of motion fall with the row."""
+    """A batch of twelve rows: as asked but for one that slides, one that failed and one that is not as asked; amounts of motion
+    fall with the row."""
     place = Place(str(folder))
     place.write(ABOUT, json.dumps({"jobs": 13, "table": "jobs.csv", "akd": akd.__version__}).encode())
     results = Results(place)
@@ -50,7 +51,8 @@ def batch(folder: Path) -> Place:
         if row == 3:
             measured |= {"verdict": "sliding", "motion_amount": None}
         spent = {"seconds": 1.0, "processor_seconds": 1.0, "node": "a", "process": 1, "versions": {}}
-        answer: Any = {"result": {"sentence": "Good.", "measured": measured}, **spent}
+        judged = {"verdict": "not_as_asked" if row == 7 else "as_asked", "looks_like": {"action": "walk", "probability": 0.9}}
+        answer: Any = {"result": {"sentence": "Good.", "measured": measured, **judged}, **spent}
         results.add(result_row(work, Failed("It broke.") if row == 5 else answer))
         (folder / "runs" / f"run-{row}").mkdir(parents=True)
         (folder / "runs" / f"run-{row}" / "report.html").write_text(f"<title>report {row}</title>")
@@ -133,6 +135,8 @@ def test_the_gallery_sorts_filters_and_leads_to_reports(browser: Any, tmp_path: 
     browser.find_element("css selector", "[data-verdict=failed]").click()
     assert titles() == ['a <b>"fox"</b> 5']
     assert "It broke." in browser.find_element("id", "cards").text
+    browser.find_element("css selector", "[data-verdict='not as asked']").click()
+    assert titles() == ['a <b>"fox"</b> 7']
     browser.find_element("css selector", "[data-verdict=all]").click()
     browser.find_element("id", "search").send_keys("fox\"</b> 12")
     assert len(titles()) == 1

@@ -44,7 +44,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], spa
     """Run a command on the same small space; returns what it printed, or the one sentence it ended with."""
 
     def command(*arguments: object, fails: bool = False) -> str:
-        monkeypatch.setattr(Character, "space", lambda character: space)
+        monkeypatch.setattr(Character, "space", lambda character, **_: space)
         return _run(monkeypatch, capsys, arguments, fails)
 
     return command

@@ -67,9 +67,9 @@ class Plan:
             yield Work.from_dict(json.loads(self.file.readline()))
 
 
-def check_table(path: Path, file: IO[bytes], *, threads: int = 1, gpus: float | None = None) -> Plan:
+def check_table(path: Path, file: IO[bytes], *, threads: int = 1, gpus: float | None = None, card: float | None = None) -> Plan:
     """Check every row and write its work to ``file``; raises ``TableError`` with all mistakes."""
-    checker = Checker(path.resolve().parent, threads, gpus)
+    checker = Checker(path.resolve().parent, threads, gpus, card)
     plan, mistakes, seen = Plan(file), [], set()
     for row in read_table(path):
         try:
@@ -92,8 +92,8 @@ def check_table(path: Path, file: IO[bytes], *, threads: int = 1, gpus: float | 
 class Checker:
     """Checks rows; what many rows share (files, sentences) is looked at once."""
 
-    def __init__(self, folder: Path, threads: int, gpus: float | None) -> None:
-        self.folder, self.threads, self.gpus = folder, threads, gpus
+    def __init__(self, folder: Path, threads: int, gpus: float | None, card: float | None = None) -> None:
+        self.folder, self.threads, self.gpus, self.card = folder, threads, gpus, card
         self.files: dict[str, str] = {}
         self.prints: dict[tuple[Path, ...], list[str]] = {}
         self.sentences: dict[tuple[str, bool], str | None] = {}
@@ -119,7 +119,8 @@ class Checker:
         prints = self._prints(kind, request)
         identity = json.dumps({"kind": name} | kind.identity(request, prints), sort_keys=True)
         digest = hashlib.sha256(identity.encode()).hexdigest()[:ID_LENGTH]
-        needs = Needs(kind.prior_key(request), float(self.threads), self.gpus if self.gpus is not None else gpu_share(request))
+        share = gpu_share(request, self.card) if self.gpus is None else self.gpus
+        needs = Needs(kind.prior_key(request), float(self.threads), share)
         return Work(digest, row.number, name, f"{_slug(name, values)}-{digest}", values, prints, needs), kind.cost(request)
 
     def _absolute(self, name: str) -> str:

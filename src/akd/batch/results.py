@@ -25,8 +25,8 @@ WRITE_EVERY = 5.0
 """Least time between two writings of the growing part [s]."""
 DONE, FAILED = "done", "failed"
 TEXTS = (
-    "id", "kind", "status", "verdict", "sentence", "reason", "prompt", "character", "clip", "prior", "folder", "node", "versions",
-    "asked", "finished", "more",
+    "id", "kind", "status", "verdict", "quality", "looks_like", "sentence", "reason", "prompt", "character", "clip", "prior",
+    "folder", "node", "versions", "asked", "finished", "more",
 )  # fmt: skip
 """Columns of text; ``asked``, ``versions`` and ``more`` (what else was measured) are JSON."""
 INTEGERS = ("row", "seed", "process")
@@ -55,8 +55,15 @@ def result_row(work: Work, answer: Any) -> dict[str, Any]:
     own = {name: measured.pop(name, None) for name in measure_names()}
     row |= {name: None if value is None else float(value) for name, value in own.items()}
     row |= {name: answer[name] for name in (*SPENT, "node", "process")} | {"versions": json.dumps(answer["versions"])}
-    row |= {"verdict": measured.pop("verdict", None), "sentence": answer["result"]["sentence"], "more": json.dumps(measured)}
-    return row | {"status": DONE}
+    row |= _judged(answer["result"], measured.pop("verdict", None))
+    return row | {"sentence": answer["result"]["sentence"], "more": json.dumps(measured), "status": DONE}
+
+
+def _judged(result: dict[str, Any], quality: str | None) -> dict[str, Any]:
+    """Quality of a motion, what it looks like, and the verdict: what is wrong with its quality, else whether it is as asked."""
+    wish = str(result.get("verdict") or quality or "").replace("_", " ") or None
+    verdict = wish if quality in (None, "good") else quality
+    return {"verdict": verdict, "quality": quality, "looks_like": (result.get("looks_like") or {}).get("action")}
 
 
 def _prior_name(work: Work) -> str | None:

@@ -39,6 +39,8 @@ class BatchSettings:
     """Cores of each job."""
     gpus: float | None = None
     """Share of a GPU of each job; None: what its prior needs."""
+    card: float | None = None
+    """Memory of each GPU [GB], from which shares follow."""
     order: Order = "listed"
     retries: int = 3
     """How often a job whose worker died is begun again."""
@@ -93,7 +95,7 @@ def check_only(table: Path, settings: BatchSettings) -> Plan:
 @contextmanager
 def _checked(table: Path, settings: BatchSettings) -> Iterator[Plan]:
     with tempfile.TemporaryFile(prefix="akd-batch-") as file:
-        yield check_table(table, file, threads=settings.threads, gpus=settings.gpus)
+        yield check_table(table, file, threads=settings.threads, gpus=settings.gpus, card=settings.card)
 
 
 def _held(place: Place) -> Any:

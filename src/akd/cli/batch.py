@@ -29,6 +29,7 @@ def batch(
     ray: str | None = None,
     threads: int = 1,
     gpus: float | None = None,
+    card: float | None = None,
     order: Literal["listed", "shortest"] = "listed",
     retries: int = 3,
     check: bool = False,
@@ -56,6 +57,7 @@ def batch(
         ray: Address of a Ray cluster, or auto for the one on this machine.
         threads: Cores of each job.
         gpus: Share of a GPU of each job, such as 0.5 for two on a card; by default none on the CPU, else a whole one.
+        card: Memory of each GPU in GB: as many jobs share one as the plan of their prior leaves room for.
         order: Jobs as they are listed, or the shortest first.
         retries: How often a job is begun again (from its checkpoint) if its worker or node dies.
         check: Only check the table.
@@ -75,7 +77,7 @@ def batch(
     place = Place((out or f"runs/{table.stem}").rstrip("/"))
     if place.is_folder:
         place = Place(str(place.path.resolve()))  # workers may have another current folder
-    _do(table, place, BatchSettings(workers, ray, threads, gpus, order, retries), check)
+    _do(table, place, BatchSettings(workers, ray, threads, gpus, card, order, retries), check)
 
 
 def _do(table: Path, place: "Place", settings: "BatchSettings", check: bool) -> None:

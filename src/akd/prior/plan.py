@@ -25,6 +25,11 @@ BF16_CAPABILITY = 8
 """CUDA compute capability from which on cards calculate in bf16."""
 
 
+UNKNOWN = (AkdError, AttributeError, TypeError, ValueError, KeyError, RuntimeError)
+"""Of models whose configuration is not on this machine nothing is known before the download, and what is wrong with a folder is
+said by those who load it."""
+
+
 @dataclass(frozen=True)
 class Plan:
     """What is done with a model on this machine."""
@@ -88,11 +93,21 @@ def plan_prior(name: str, wanted: Hardware = Hardware(), *, way_back: bool = Tru
         return plan
     try:
         needs = memory_needs(name, dtype=DTYPES[dtype], film=film, spill=device != "cpu")
-    except (AkdError, AttributeError, TypeError, ValueError, KeyError, RuntimeError):
-        # Of models whose configuration is not on this machine nothing is known before the download, and what is wrong with a
-        # folder is said by those who load it.
+    except UNKNOWN:
         return plan
     return fit(plan, wanted, needs, free_gigabytes(device), way_back=way_back)
+
+
+def card_peak(name: str, wanted: Hardware, card: float) -> float | None:
+    """Memory that a model needs at most on a card with ``card`` gigabytes of its own, or None where nothing is known of it."""
+    dtype: Any = "bf16" if wanted.dtype == "auto" else wanted.dtype
+    film = None if wanted.film is None else film_size(wanted.film)
+    try:
+        needs = memory_needs(name, dtype=DTYPES[dtype], film=film)
+    except UNKNOWN:
+        return None
+    residence: Residence = "none" if wanted.offload == "auto" else wanted.offload
+    return fit(Plan(name, "cuda", dtype, residence, film=film, wanted=wanted), wanted, needs, card).peak_gigabytes
 
 
 def fit(plan: Plan, wanted: Hardware, needs: MemoryNeeds, free: float, *, way_back: bool = True) -> Plan:

@@ -30,7 +30,7 @@ function card(row) {
     element.append(strip);
   }
   const text = document.createElement("div"), line = part("p", "", "line"), title = part("h2", row.title);
-  line.append(part("span", row.verdict, "verdict " + row.verdict), part("span", label(row), "number"));
+  line.append(part("span", row.verdict, "verdict " + row.verdict.replaceAll(" ", "-")), part("span", label(row), "number"));
   text.append(title, part("p", row.about, "soft"), line, part("p", row.sentence, "soft"));
   element.append(text);
   return element;

@@ -45,14 +45,15 @@ def _exchanged_branch(own: np.ndarray, pose: int, below: np.ndarray, rest: np.nd
     for joint in rng.integers(0, own.shape[1], int(rng.integers(1, 3))):
         taken |= below[:, joint]
     if taken[0]:  # the whole body would be another pose, and a good one
-        taken = rng.random(own.shape[1]) < 0.5
+        taken[:] = rng.random(own.shape[1]) < 0.5
     return np.where(taken[:, None], _other(own, pose, rng), own[pose])
 
 
 def _exchanged_sides(own: np.ndarray, pose: int, below: np.ndarray, rest: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Limbs of one side, or crosswise, from another pose."""
     right, front = rest[:, 2] > 0, rest[:, 0] > np.median(rest[:, 0])
-    return np.where((right ^ (front & (rng.random() < 0.7)))[:, None], _other(own, pose, rng), own[pose])
+    taken = right ^ front if rng.random() < 0.7 else right
+    return np.where(taken[:, None], _other(own, pose, rng), own[pose])
 
 
 def _exchanged_joints(own: np.ndarray, pose: int, below: np.ndarray, rest: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -97,7 +97,7 @@ class RigPoses:
     descriptor: RigDescriptor
     vectors: Float[np.ndarray, "pose joint 3"]
     """Joint rotation vectors [rad]."""
-    clips: Int[np.ndarray, " pose"] = field(default_factory=lambda: np.zeros(0, int))
+    clips: Int[np.ndarray, " pose_or_none"] = field(default_factory=lambda: np.zeros(0, int))
     """Number of the clip that each pose is from; empty where poses are not of clips."""
 
 
