@@ -31,11 +31,12 @@ class Info:
 
     def run(self) -> None:
         from akd.prior.info import KNOWN_MODELS, prior_info
-        from akd.prior.tables import model_table, one_model
+        from akd.prior.tables import model_lines, one_model
 
         if self.all:
             found = (prior_info(name) for name in watched(tuple(KNOWN_MODELS), len(KNOWN_MODELS), "measuring"))
-            console().print(model_table(list(found)), **PLAIN)
+            for line in model_lines(found):
+                console().print(line, **PLAIN)
         else:
             console().print(one_model(prior_info(self.name, frames=self.frames, size=self.size)), **PLAIN)
 

@@ -1,6 +1,6 @@
 """What is known of models, as text: one in detail, or all as a table of the documentation."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from akd.prior.info import QUANTIZED_SHARE, PriorInfo
 from akd.prior.placement import Residence
@@ -42,13 +42,14 @@ def _peak(info: PriorInfo, offload: Residence, share: float = 1.0, *, way_back: 
     return info.memory.peak(offload, share, way_back=way_back) + RESERVE_GIGABYTES
 
 
-def model_table(found: Iterable[PriorInfo]) -> str:
-    """A table in Markdown: memory by plan, work and estimated time of each model at its own film."""
-    head = (
+def model_lines(found: Iterable[PriorInfo]) -> Iterator[str]:
+    """A table in Markdown, line by line as models are measured: memory by plan, work and estimated time at their own films."""
+    yield (
         "| model | film | weights [GB] | encode + way back [GB] | peak: none | model | sequential | model, int8 | big: none |"
-        " big: model | TFLOP per step | s per step |\n|---|---|---|---|---|---|---|---|---|---|---|---|"
+        " big: model | TFLOP per step | s per step |"
     )
-    return "\n".join((head, *map(_row, found)))
+    yield "|---" * 12 + "|"
+    yield from map(_row, found)
 
 
 def _row(info: PriorInfo) -> str:
