@@ -93,7 +93,7 @@ def test_trials_keep_the_keys_of_rows_on_disk() -> None:
     hashed = STUDIES["controls"](Options(seeds=1))[0].hashed()
     assert {"arm", "character", "wish", "prompt", "seed", "recipe", "prior", "mover", "ground", "limit"} == set(hashed)
     assert {
-        "look_ahead", "steps_each", "t_settled", "lags", "trial", "footing", "footing_from", "plant", "restraint",
+        "look_ahead", "steps_each", "t_settled", "trial", "footing", "footing_from", "plant", "restraint",
         "strides_per_film",
     } <= set(hashed["recipe"])  # fmt: skip
     assert any(trial.arm == "lively fourier" for trial in STUDIES["estimators"](Options(seeds=1)))
