@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from experiments.study import run_action as acting
 from experiments.study import run_trial as running
+from experiments.study.actions import ActionTrial, action_trials
 from experiments.study.command import main
 from experiments.study.field import DeformationField, FieldDistillation
 from experiments.study.priors import CountedPrior, ZeroScorePrior, with_random_weights
@@ -25,6 +27,7 @@ from akd.distill.estimators import ESTIMATORS
 from akd.distill.loop import Distillation
 from akd.distill.recipe import Recipe
 from akd.errors import AkdError
+from akd.measure.asked import asked_of
 from akd.measure.evaluation import evaluate, evaluate_trace
 from akd.measure.smoothness import diversity
 from akd.measure.success import gait_jerk, success
@@ -93,7 +96,7 @@ def test_trials_keep_the_keys_of_rows_on_disk() -> None:
     hashed = STUDIES["controls"](Options(seeds=1))[0].hashed()
     assert {"arm", "character", "wish", "prompt", "seed", "recipe", "prior", "mover", "ground", "limit"} == set(hashed)
     assert {
-        "look_ahead", "steps_each", "t_settled", "lags", "trial", "footing", "footing_from", "plant", "restraint",
+        "look_ahead", "steps_each", "t_settled", "trial", "footing", "footing_from", "plant", "restraint",
         "strides_per_film",
     } <= set(hashed["recipe"])  # fmt: skip
     assert any(trial.arm == "lively fourier" for trial in STUDIES["estimators"](Options(seeds=1)))
@@ -199,6 +202,36 @@ def test_an_experiment_goes_on_where_it_was(prior, tmp_path: Path, monkeypatch) 
     assert list(run_trials(trials, context, Progress())) == []
     assert [line["arm"] for line in tables(tmp_path)["By arm"]] == ["default", "field"]
     assert write_sheet(tmp_path) is not None
+
+
+def test_the_table_of_actions_is_resumed_and_counts_every_sentence(prior, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(running, "_loaded", lambda name: prior)
+    monkeypatch.setattr(running, "_creature", lambda character: person())
+    monkeypatch.setattr(acting, "strip_picture", lambda rig, motion: _blank())
+    quick = replace(RECIPE, candidates=("once",), fit="pictures", fit_steps=2)
+    trials = [
+        ActionTrial("people", "person:1", "a person kicking", 0, quick),
+        ActionTrial("tried", "person:1", "a person waving", 0, quick, told="a person kicking"),
+    ]
+    context = StudyContext(tmp_path, "given")
+    first = next(iter(run_trials(trials, context, Progress())))
+    assert not first["success"], "a prior of random weights knows no kick"
+    assert first["structure"] == "once"
+    (swap,) = run_trials(trials, context, Progress())
+    assert swap["told"] == "a person kicking"
+    assert swap["looks_like"] == first["looks_like"], "the reader's action has no effect on the motion"
+    found = tables(tmp_path)
+    assert found["As asked, walk and run not counted"][0]["as asked"] == "0 of 1"
+    assert [line["action"] for line in found["By action"]] == ["kick", "swap: kick"]
+    assert write_sheet(tmp_path) is not None
+
+
+def test_every_cell_of_the_table_of_actions_can_be_judged() -> None:
+    trials = action_trials(RECIPE, 3)
+    assert len({trial.key for trial in trials}) == len(trials)
+    unread = {trial.prompt for trial in trials if trial.group != "tried" and asked_of(trial.prompt) is None}
+    assert not unread
+    assert sum(trial.group == "people" for trial in trials) == 3 * 7 * 17
 
 
 def test_arms_that_lack_something_say_so(prior, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ Mover = Literal["skeleton", "field", "artist"]
 """What moves the character: joints, a deformation field, or the clip its file came with."""
 NAMES_IN_KEYS = {
     "task": "wish", "denoising_steps": "look_ahead", "fit_steps": "steps_each", "t_annealed": "t_settled",
-    "phase_offsets": "lags", "decide_at": "trial", "contact": "footing", "contact_from": "footing_from", "lock_feet": "plant",
+    "decide_at": "trial", "contact": "footing", "contact_from": "footing_from", "lock_feet": "plant",
     "coefficient_penalty": "restraint", "cycles_per_film": "strides_per_film",
 }  # fmt: skip
 """Fields of a trial and its recipe under the names that keys on disk were made with: rows made before a rename still count."""

@@ -13,7 +13,7 @@ from akd.adam import Adam
 from akd.character.hinges import hinges_of
 from akd.creatures.neutral import neutral_pose
 from akd.distill import gait
-from akd.distill.assumptions import Assumptions, CandidateName, body_axis, candidates_for
+from akd.distill.assumptions import CANDIDATES, Assumptions, CandidateName, body_axis, candidates_for
 from akd.distill.estimators import ScoreInputs, draw_noise, score_gradient
 from akd.distill.losses import STANCE_HEIGHT, FootMotion, GroundContacts, foot_motion, ground_depth, lift, slip, smoothness
 from akd.distill.phases import choose_phases
@@ -255,7 +255,7 @@ def rest_latents(task: Task, view: View) -> Latents:
     """Latents of a film of the character at rest."""
     settings = task.prior.film
     curves = Frames(channel_count(task.rig.skeleton), 1, task.fps, randomness=torch.Generator())
-    motion = Trajectory(task.rig.skeleton, curves, 0.0).motion(settings.frames, task.fps)
+    motion = Trajectory(task.rig.skeleton, curves, 0.0, assumptions=CANDIDATES["once"]).motion(settings.frames, task.fps)
     return task.prior.encode(film_softly(task.rig.skeleton, motion, task.skinned, settings, view)[None])
 
 
