@@ -217,3 +217,10 @@ def test_groups_are_left_out_whole():
     folds = group_folds(group, 2)
     assert sorted(name for fold in folds for name in fold) == ["a", "b", "c", "d"]
     assert [sum(np.isin(group, list(fold))) for fold in folds] in ([6, 5], [5, 6])
+
+
+def test_a_wrong_order_of_legs_is_told_where_there_is_neither_recogniser_nor_check() -> None:
+    """Runs of a few frames are too short for both."""
+    order = LegOrder("together", "in turns", False, None)
+    judged = Judgement(Asked("walk", None, "walk"), None, True, None, {}, order)
+    assert judged.sentence("Good: a walk") == "Not as asked: the legs go together, not in turns."

@@ -122,10 +122,10 @@ class Judgement:
             shown = self._looks_like(self._class()) if self.has_class else f"does what {SHOWN[self.asked.action]} needs"
             return f"{word}: {shown}, as asked; {rest}"
         if self.verdict == "not_as_asked":
-            shown = self.looks() if self.looks_like is not None else self._failure()
-            if self.order is not None and not self.order.passed:
-                shown = f"{shown}, but {self.order.sentence()}" if self.looks_like is not None else self.order.sentence()
-            return f"Not as asked: {shown}."
+            disorder = self.order.sentence() if self.order is not None and not self.order.passed else None
+            if self.looks_like is None:
+                return f"Not as asked: {disorder or self._failure()}."
+            return f"Not as asked: {self.looks()}{f', but {disorder}' if disorder else ''}."
         return f"Unsure: {self.looks()}, asked for {SHOWN[self.asked.action]}{self._doubt()}; {word.lower()}: {rest}"
 
     def _failure(self) -> str:
