@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from akd.creatures.build import creature
+from akd.distill.assumptions import CANDIDATES
 from akd.distill.estimators import ScoreInputs, draw_noise, score_gradient
 from akd.distill.loop import initial_trajectory
 from akd.distill.recipe import Recipe
@@ -67,7 +68,7 @@ def _step(prior: VideoPrior) -> tuple[Tensor, Tensor, Tensor]:
     rig = creature("dog", 0)
     recipe = Recipe(draws=2)
     task = Task(rig, skinned_splats(rig).to(film_device(prior.device)), prior, "a dog walking", ("a dog standing",), recipe, 2.0)
-    trajectory, view = initial_trajectory(task, 0.5), prior.film.view
+    trajectory, view = initial_trajectory(task, CANDIDATES["antiphase"]), prior.film.view
     video = film_softly(rig.skeleton, task.film_motion(trajectory), task.skinned, prior.film, view)
     z = prior.encode(video[None])
     noise, t = draw_noise(prior.film_latents, 2, (0.7, 0.7), torch.Generator().manual_seed(0))
