@@ -135,7 +135,9 @@ def damage_run(folder: Path, chance: np.random.Generator) -> None:
     for _ in range(int(chance.integers(1, 4))):
         path = folder / str(chance.choice(["config.json"] * 4 + ["checkpoint.safetensors"] * 3 + ["log.jsonl"] * 2 + [*FILES]))
         kind = chance.random()
-        if kind < 0.08:
+        if kind < 0.08 and path.is_dir():  # by an earlier damage
+            path.rmdir()
+        elif kind < 0.08:
             path.unlink(missing_ok=True)
         elif kind < 0.12 and path.is_file():
             path.unlink()

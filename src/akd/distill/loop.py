@@ -160,34 +160,44 @@ class Distillation:
         )
 
     def _fit(self, candidate: Candidate, inputs: ScoreInputs, view: View) -> dict[str, float]:
-        """One gradient of the prior, and the steps of the optimiser towards the latents that it points to."""
-        task, recipe, prior, trajectory = self.task, self.task.recipe, self.task.prior, candidate.trajectory
-        target, start = None, window_start(task, trajectory, self.iteration)
-        in_pictures, elements = recipe.fit == "pictures", math.prod(prior.film_latents)
+        """One look, and the steps of the optimiser towards what the prior answered: latents, or pictures."""
+        task, recipe, trajectory, target = self.task, self.task.recipe, candidate.trajectory, None
+        start, elements = window_start(task, trajectory, self.iteration), math.prod(task.prior.film_latents)
         for step in range(recipe.fit_steps):
-            motion = trajectory.motion(prior.film.frames, task.fps, start)
-            gait_only = trajectory.assumptions.is_gait and not in_pictures
-            shown = without_steady_path(motion) if gait_only else motion
-            video = film_softly(task.rig.skeleton, shown, task.skinned, prior.film, view, following=not gait_only)
-            z = prior.encode((video.detach() if in_pictures else video)[None]) if target is None or not in_pictures else None
+            motion = trajectory.motion(task.prior.film.frames, task.fps, start)
+            video = self._film(trajectory, motion, view)
+            seen = video if self._in_pictures else task.prior.encode(video[None])
             if target is None:
-                assert z is not None
-                inputs = inputs._replace(condition=task.condition(video))
-                gradient = score_gradient(recipe.estimator, prior, z.detach(), inputs)
-                target = z.detach() - gradient
-                target = prior.decode(target)[0] if in_pictures else target
+                gradient, target = self._look(video, seen, inputs)
                 if recipe.fit_steps > 1:
                     candidate.reset_momentum()
             losses, posed, feet = self._losses(trajectory, motion)
-            if in_pictures:
-                score = picture_distance(video, target, step / recipe.fit_steps, elements)
+            if self._in_pictures:
+                score = picture_distance(seen, target, step / recipe.fit_steps, elements)
             else:
-                score = (z - target).square().sum() / 2
+                score = (seen - target).square().sum() / 2
             score = score.to(motion.pose.angles.device)  # latents may be on a card
-            total = score + elements / PAPER_LATENTS * sum(losses.values())
-            candidate.descend(total, recipe, self.iteration)
+            candidate.descend(score + elements / PAPER_LATENTS * sum(losses.values()), recipe, self.iteration)
             self._follow_support(trajectory, posed, feet)
         return {"score": float(gradient.square().mean().sqrt()), **{name: float(loss.detach()) for name, loss in losses.items()}}
+
+    @property
+    def _in_pictures(self) -> bool:
+        return self.task.recipe.fit == "pictures"
+
+    def _film(self, trajectory: Trajectory, motion: Motion, view: View) -> Float[Tensor, "frame height width 3"]:
+        """The film of a motion. Gaits under score distillation are as they were found with a camera held fixed."""
+        held = trajectory.assumptions.is_gait and not self._in_pictures
+        shown = without_steady_path(motion) if held else motion
+        return film_softly(self.task.rig.skeleton, shown, self.task.skinned, self.task.prior.film, view, following=not held)
+
+    def _look(self, video: Float[Tensor, "frame height width 3"], seen: Tensor, inputs: ScoreInputs) -> tuple[Tensor, Tensor]:
+        """One question to the prior: its gradient on the latents of a film, and the latents or pictures to which it leads."""
+        prior = self.task.prior
+        z = prior.encode(video.detach()[None]) if self._in_pictures else seen.detach()
+        inputs = inputs._replace(condition=self.task.condition(video))
+        gradient = score_gradient(self.task.recipe.estimator, prior, z, inputs)
+        return gradient, prior.decode(z - gradient)[0] if self._in_pictures else z - gradient
 
     def _losses(
         self, trajectory: Trajectory, motion: Motion

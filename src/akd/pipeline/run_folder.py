@@ -150,11 +150,19 @@ class RunFolder:
             yield
 
 
+NO_NUMBERS = ("iteration", "measured", "compared", "failures")
+"""Entries of a log's line that are no numbers: what was measured, errors by candidate, and in studies what a test misses."""
+
+
 def _is_log_entry(entry: object) -> bool:
     """Was this written by ``append_log``, as far as its types tell?"""
     if not isinstance(entry, dict) or type(entry.get("iteration")) is not int or entry["iteration"] < 0:
         return False
-    numbers = [value for name, value in entry.items() if name not in ("iteration", "measured")]
+    numbers = [value for name, value in entry.items() if name not in NO_NUMBERS]
+    compared = entry.get("compared", {})
+    if not isinstance(compared, dict):
+        return False
+    numbers += compared.values()
     return all((isinstance(value, float | int) and abs(value) < MAX_LOGGED) or value != value for value in numbers)
 
 
