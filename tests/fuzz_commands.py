@@ -28,6 +28,7 @@ import trimesh
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from akd.cli import main
+from akd.distill.modifiers import Modified
 from akd.files.gltf.write_rig import write_rig
 from akd.files.writing import LEFTOVER
 from akd.pipeline import animate, runs
@@ -233,7 +234,7 @@ def prepare(patch: pytest.MonkeyPatch, folder: Path) -> Path:
     """Make everything quick, and a finished run with the other inputs beside it."""
     quickly(patch)
     patch.setattr(runs, "load_prior", lambda name="embedded", **options: closed_prior())
-    patch.setattr(animate, "finish", lambda task, trajectory: task.clip(trajectory))
+    patch.setattr(animate, "finish", lambda task, trajectory: Modified(task.clip(trajectory)))
     patch.setattr("akd.rigging.rig_file.rig_file", lambda *_, **__: person())
     patch.setattr("akd.physics.track.track", _no_physics)
     patch.setattr("akd.pipeline.creature.character", lambda prompt, seed: (person(), ""))
