@@ -43,10 +43,10 @@ def expand(prompt: str, known: Container[str] | None = None, told: Container[str
     if known is not None:
         wish, action = asked_action(prompt, known)
         plain = wish.without(told)
-        if plain != wish or wish.action in REVERSED:
+        if _is_free(wish) or action != (MOTION_ACTIONS.get(found.action, "") if found else None) or wish.action in REVERSED:
             return _expand_wish(prompt, plain, action)
-        if _is_free(wish) or action != (MOTION_ACTIONS.get(found.action, "") if found else None):
-            return _expand_wish(prompt, wish, action)
+        if found is None or _lost_words(found.action, found.after):
+            return prompt if plain == wish else _expand_wish(prompt, plain, action)
     if found is None or _lost_words(found.action, found.after):
         return prompt
     return describe(subject(prompt), found.action)
