@@ -13,6 +13,7 @@ from akd.creatures.build import creature
 from akd.distill.assumptions import EXPECTED, candidates_for
 from akd.distill.gait import RUN_LOG_ODDS_SCALE, choose_walk_or_run, lock_feet
 from akd.distill.gait_timing import at_natural_tempo, retimed, stance_timing
+from akd.distill.loop import best_of
 from akd.distill.recipe import Recipe
 from akd.distill.trajectory import Fourier, Trajectory, channel_scale
 from akd.gait.measures import froude as froude_number
@@ -202,6 +203,14 @@ def test_skin_is_slowly_raised_out_of_the_ground(loops: bool) -> None:
     assert float(lift.min()) >= 0
     assert float(lift.diff().abs().max()) < 0.25 * float(lift.max())
     assert torch.equal(raised.pose.angles, motion.pose.angles)
+
+
+def test_the_order_decides_a_draw_and_nothing_else() -> None:
+    errors = {0: -0.86, 1: -0.90, 2: -0.70, 3: -1.20}
+    assert best_of(errors, 1) == [3]
+    assert best_of(errors, 2) == [3, 0]
+    assert best_of({0: -0.86, 1: -0.90}, 1) == [0]
+    assert best_of({0: -0.80, 1: -0.90}, 1) == [1]
 
 
 @pytest.mark.parametrize(
