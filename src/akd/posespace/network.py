@@ -11,11 +11,12 @@ import math
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from akd.errors import AkdError
 from akd.files.writing import write_file
@@ -376,6 +377,15 @@ def start_from(network: PoseNetwork, path: Path) -> int:
     return sum(weight.numel() for weight in taken.values())
 
 
+class _NoChance(TorchFunctionMode):
+    """Weights that come from a file are not drawn first: without memory, that only imports torch's compiler (1.2 s)."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func.__name__ in ("normal_", "uniform_", "kaiming_uniform_"):
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **(kwargs or {}))
+
+
 def _empty_network(config: NetworkConfig, shapes: dict[str, list[int]]) -> PoseNetwork:
     """A network without memory for its weights, whose shapes must be these: a file may claim any size."""
     sizes = config.features, config.width, config.heads, config.rig_blocks, config.blocks, config.widening
@@ -383,7 +393,7 @@ def _empty_network(config: NetworkConfig, shapes: dict[str, list[int]]) -> PoseN
         raise ValueError(f"sizes {sizes}")
     if not (isinstance(config.example_blocks, int) and 0 <= config.example_blocks <= MAX_SIZE):
         raise ValueError(f"example blocks {config.example_blocks}")
-    with torch.device("meta"):
+    with torch.device("meta"), _NoChance():
         network = PoseNetwork(config)
     if {name: list(weight.shape) for name, weight in network.state_dict().items()} != shapes:
         raise ValueError("other shapes")
