@@ -44,7 +44,7 @@ def test_a_film_that_does_not_fit_is_made_smaller(monkeypatch: pytest.MonkeyPatc
         return replace(needs, film=(49, round(480 * sides), round(720 * sides)), encode_gigabytes=16.5 * sides**2)
 
     monkeypatch.setattr("akd.prior.plan._smaller", smaller)
-    plan = fit(PLAN, Hardware(), NEEDS, 11.5)
+    plan = fit(PLAN, Hardware(quantize="none"), NEEDS, 11.5)
     assert (plan.film, plan.offload) == ((49, 360, 540), "sequential")
     assert plan.hardware.film == "49x360x540"
     assert "49 frames, 540 × 360" in plan.sentence
@@ -55,7 +55,7 @@ def test_recipes_that_fit_pictures_need_no_way_back_through_the_encoder() -> Non
     plan = fit(PLAN, Hardware(film="49x480x720"), needs, 14.0, way_back=False)
     assert (plan.offload, plan.film) == ("model", None)
     with pytest.raises(AkdError, match="needs about 18 GB"):
-        fit(PLAN, Hardware(film="49x480x720"), needs, 14.0)
+        fit(PLAN, Hardware(film="49x480x720", quantize="none"), needs, 14.0)
 
 
 def test_the_processor_holds_all_weights_while_it_loads() -> None:
@@ -65,9 +65,9 @@ def test_the_processor_holds_all_weights_while_it_loads() -> None:
 
 def test_what_does_not_fit_is_refused_with_a_cure() -> None:
     with pytest.raises(AkdError, match=r"needs about 18 GB on card:0, where 4\.0 GB are free.*--film"):
-        fit(PLAN, Hardware(film="49x480x720"), NEEDS, 4.0)
+        fit(PLAN, Hardware(film="49x480x720", quantize="none"), NEEDS, 4.0)
     with pytest.raises(AkdError, match="needs about 29 GB"):
-        fit(PLAN, Hardware(offload="none", film="49x480x720"), NEEDS, 24.0)
+        fit(PLAN, Hardware(offload="none", film="49x480x720", quantize="none"), NEEDS, 24.0)
 
 
 def test_devices_that_are_not_there_are_named_with_their_cure(monkeypatch: pytest.MonkeyPatch) -> None:
