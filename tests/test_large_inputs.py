@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 from experiments.evaluate import long_walk
-from experiments.growth import Command, Growth, cost, subdivided_dog, textured_dog, walking, walking_hairy_dog
+from experiments.growth import Command, Growth, cost, hairy_dog, subdivided_dog, textured_dog, walking, walking_hairy_dog
 
 from akd.creatures.build import creature
+from akd.distill import reach
 from akd.files.gltf.write_rig import write_rig
 
 INPUTS = {
@@ -34,6 +35,7 @@ def file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     ("file", "command", "seconds", "gigabytes"),
     [
         ("3,000 bones", "inspect", 20, 1.5), ("3,000 bones", "rig", 60, 3.0), ("3,000 bones", "evaluate", 30, 2.0),
+        ("3,000 bones", "animate", 150, 5.0),
         ("a million triangles", "inspect", 20, 2.0), ("a million triangles", "rig", 50, 3.0),
         ("a million triangles", "animate", 120, 4.0), ("8192² texels", "inspect", 20, 2.0),
         ("an hour of frames", "inspect", 20, 2.0), ("an hour of frames", "evaluate", 40, 3.0),
@@ -52,3 +54,10 @@ def test_a_thousand_bones_are_inspected_soon(tmp_path: Path) -> None:
     rig, walk = walking_hairy_dog(1000)
     write_rig(rig, {"walk": walk}, tmp_path / "in.glb")
     assert cost("inspect", tmp_path / "in.glb", Growth(seconds=12)) is not None
+
+
+def test_the_pose_space_is_not_asked_about_thousands_of_joints(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its attention takes memory with their square: 3,000 asked for more than 14 GB."""
+    monkeypatch.setattr(reach, "load_network", lambda _: pytest.fail("it was asked"))
+    rig = hairy_dog(reach.MOST_JOINTS + 1)
+    assert reach.joint_reach(rig).shape == (6 + 3 * (rig.skeleton.joint_count - 1),)
