@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from akd.character.leg import leg_of
 from akd.character.limb_model import CACHED_RIGS, limb_model
 from akd.contact.stance import keyed_curve, lift_arc, septic_step
 from akd.contact.traces import trace
@@ -20,7 +21,7 @@ from akd.gait.measures import phase_distance
 from akd.gait.table import GAITS, Style
 from akd.measure.evaluation import evaluate
 from akd.rig import Rig
-from akd.skeleton import forward_kinematics
+from akd.skeleton import Limb, Skeleton, forward_kinematics
 from stick_rigs import dog, person, spider
 
 RIGS = {"dog": dog(), "person": person(), "spider": spider(4), "ant": spider(3)}
@@ -240,3 +241,15 @@ def test_curves_come_to_rest():
         assert np.abs(slope).max() < 0.1
     keys = [(0.0, 0.0), (0.3, 1.0), (1.0, -0.5)]
     assert keyed_curve(keys, np.array([0.0, 0.3, 1.0])) == pytest.approx([0.0, 1.0, -0.5])
+
+
+@pytest.mark.parametrize("steps", [(0.1, 0.1, 0.1), (0.0, 0.0, 0.0), (-0.5, 0.0, -0.5)], ids=["upright", "point", "twist bone"])
+def test_odd_legs_stay_finite(steps: tuple[float, ...]) -> None:
+    """Hair may be taken for a leg, and some rigs have two joints at one place."""
+    height = 1 + np.concatenate(([0.0], np.cumsum(steps)))
+    names = ("hip", "knee", "hock", "foot")
+    skeleton = Skeleton.from_joints(names, np.arange(-1, 3), np.stack((np.zeros(4), height, np.zeros(4)), 1))
+    leg = leg_of(skeleton, Limb("leg", "C", 0, (0, 1, 2, 3), 3), 3, np.zeros(3), is_fore=False)
+    pose = leg.reach(np.array([[0.0, -0.4, 0.0], [0.1, 0.2, 0.0]]))
+    for part in (leg.normal, leg.basis, leg.rest_bends, pose.hip, pose.fold):
+        assert np.isfinite(part).all()

@@ -101,7 +101,8 @@ class Leg:
     @cached_property
     def rest_bends(self) -> Float[np.ndarray, " hinge"]:
         """Signed bend of each hinge at rest, positive in the direction it folds."""
-        return self.signs * np.angle(self.bones[1:] / self.bones[:-1]) if len(self.bones) > 1 else np.zeros(0)
+        above = np.where(self.bones[:-1] == 0, 1, self.bones[:-1])  # joints at one place have no angle between them
+        return self.signs * np.angle(self.bones[1:] / above) if len(self.bones) > 1 else np.zeros(0)
 
     def _fold(self, amount: Float[np.ndarray, " sample"]) -> Float[np.ndarray, "sample hinge"]:
         """How far each hinge turns away from rest when the leg is folded by this amount."""
@@ -161,6 +162,8 @@ def _sprawls(bones: Float[np.ndarray, "bone 3"]) -> bool:
 def _plane_normal(line: Float[np.ndarray, " 3"], sprawls: bool) -> Float[np.ndarray, " 3"]:
     """Across the sagittal plane for a leg under the body; across the vertical plane of the leg for one beside it."""
     axis = np.cross(UP, line) if sprawls else LATERAL
+    if sprawls and axis @ axis < 1e-12 * max(line @ line, 1e-12):  # upright, as hair that was taken for a leg: no such plane
+        axis = LATERAL
     normal = axis - (axis @ line) * line / max(line @ line, 1e-12)
     return normal / np.linalg.norm(normal)
 
