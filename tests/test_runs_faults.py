@@ -522,7 +522,7 @@ def test_a_sentence_of_three_hundred_letters_is_no_name_too_long(akd, tmp_path: 
 
 def test_a_run_of_version_0_1_goes_on_to_the_same_motion(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its settings and its checkpoint have other names, and there is no checksum."""
-    job = replace(JOB, recipe=replace(JOB.recipe, iterations=4))
+    job = replace(JOB, recipe=replace(JOB.recipe, iterations=4, candidates=("in phase", "antiphase")))
     new = begin(tmp_path / "new", job)[0]
     old = RunFolder(tmp_path / "old")
     with pytest.MonkeyPatch.context() as patch:
@@ -534,6 +534,7 @@ def test_a_run_of_version_0_1_goes_on_to_the_same_motion(tmp_path: Path, monkeyp
     recipe = {back.get(name, name): value for name, value in config["job"]["recipe"].items()}
     estimators = {new: old for old, new in RENAMED_ESTIMATORS.items()}
     recipe["estimator"] = estimators[recipe["estimator"]]
+    recipe["lags"] = [{"in phase": 0.0, "antiphase": 0.5}[name] for name in recipe.pop("candidates")]
     old["config.json"].write_text(json.dumps({"job": {**config["job"], "recipe": recipe}, "versions": config["versions"]}))
     with safe_open(old["checkpoint.safetensors"], "pt") as stored:
         tensors = {_name_of_0_1(name): stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
