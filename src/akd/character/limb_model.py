@@ -19,6 +19,8 @@ FrameVectors = Float[np.ndarray, "frame 3"]
 JointRotations = Float[np.ndarray, "frame joint 3 3"]
 """Relative to the parent, or to rest on the stage, in stage axes; the parameter says which."""
 JointPositions = Float[np.ndarray, "frame joint 3"]
+MOST_TERMS = 2**25
+"""Frames × joints × points that are skinned at once joint by joint [24 bytes each]; above, the joints' maps are blended first."""
 SOLE_SHARE = 0.3
 """A joint that moves at least this share of the sole carries the foot: heel and ball belong to the ankle, a paw to the toe."""
 MAX_ANKLE_HEIGHT = 0.2
@@ -63,6 +65,9 @@ def skinned(
     weights, vertices = rig.weights[index], rig.mesh.vertices[index]
     used = np.flatnonzero(weights.max(0) > 1e-4)
     shift = position[:, used] - (stage[:, used] @ rig.skeleton.positions[used, :, None])[..., 0]
+    if len(stage) * len(used) * len(index) > MOST_TERMS:  # other last digits, but 3,000 joints took 9 GB and half a minute
+        blended = weights[:, used] @ np.concatenate((stage[:, used].reshape(len(stage), -1, 9), shift), -1)
+        return (blended[..., :9].reshape(*blended.shape[:2], 3, 3) @ vertices[:, :, None])[..., 0] + blended[..., 9:]
     moved = vertices @ np.swapaxes(stage[:, used], -1, -2) + shift[:, :, None]
     return np.einsum("pj,fjpc->fpc", weights[:, used], moved)
 

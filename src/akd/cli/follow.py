@@ -43,9 +43,9 @@ def picture(
     from akd.follow.first_frame import draw_first_frame, make_first_frame, parse_size, parse_view
     from akd.rigging.rig_file import load_or_rig
 
-    beside = out.with_suffix(".json")
     seen, (width, tall) = parse_view(view), parse_size(size)
     check_output(out, force=force, source=character, endings=PICTURE_ENDINGS)
+    beside = out.with_suffix(".json")
     check_output(beside, force=force, source=character)
     rig = load_or_rig(character, forward=forward, height=height)
     first = make_first_frame(rig, view=seen, width=width, height=tall)
