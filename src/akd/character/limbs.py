@@ -289,20 +289,13 @@ def _head_path(body: RestGeometry, partner: Int[np.ndarray, " joint"]) -> list[i
         tip = body.tails[joint] - body.joints[0]
         return float(tip[0] + tip[1]) / body.size + called[joint] - 0.5 * says(body.names[joint], "tail")
 
-    path = _path(body, max(ends, key=merit))
+    path = body.path_to(max(ends, key=merit))
     if called[path[-1]]:
         return path
     gain = [float(body.skin([j])[:, :2].sum(1).max()) for j in path]
     foremost = int(np.argmax(gain))
     backwards = body.tails[path[-1], 0] < body.joints[path[foremost], 0] - MIN_HEAD_GAIN * body.size
     return path[: foremost + 1] if backwards and gain[foremost] > gain[-1] + MIN_HEAD_GAIN * body.size else path
-
-
-def _path(body: RestGeometry, joint: int) -> list[int]:
-    out = [joint]
-    while body.parents[out[-1]] >= 0:
-        out.append(int(body.parents[out[-1]]))
-    return out[::-1]
 
 
 def _head_start(body: RestGeometry, path: list[int]) -> int:

@@ -80,6 +80,13 @@ class RestGeometry:
             out.extend(self.children[joint])
         return np.sort(out)
 
+    def path_to(self, joint: int) -> list[int]:
+        """The joints from the root to a joint."""
+        out = [joint]
+        while self.parents[out[-1]] >= 0:
+            out.append(int(self.parents[out[-1]]))
+        return out[::-1]
+
     def gathered(self, values: Float[np.ndarray, " joint *rest"]) -> Float[np.ndarray, " joint *rest"]:
         """Sums of a value over each joint and everything below it."""
         out = np.array(values)
@@ -203,17 +210,9 @@ def with_mirrored_tree(body: RestGeometry) -> RestGeometry:
     left one, or one wing hangs from the tail: that limb moves with the other, and it is a limb of its own all the same."""
     parents = body.parents.copy()
     for one, other in _mirror_images(body):
-        if int(parents[other]) in _ancestors(parents, int(parents[one])):
-            parents[one] = parents[other]
+        if int(body.parents[other]) in body.path_to(int(body.parents[one]))[:-1]:
+            parents[one] = body.parents[other]
     return body if np.array_equal(parents, body.parents) else replace(body, parents=parents)
-
-
-def _ancestors(parents: Int[np.ndarray, " joint"], joint: int) -> list[int]:
-    """The joints above a joint."""
-    out = []
-    while (joint := int(parents[joint])) >= 0:
-        out.append(joint)
-    return out
 
 
 def _mirror_images(body: RestGeometry) -> list[tuple[int, int]]:

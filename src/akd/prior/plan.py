@@ -85,14 +85,11 @@ def plan_prior(name: str, wanted: Hardware = Hardware(), *, way_back: bool = Tru
     small = is_small(name)
     device = choose_device(wanted.device, small=small)
     dtype = choose_dtype(wanted.dtype, device)
-    film = None if wanted.film is None else film_size(wanted.film)
-    residence: Residence = "none" if wanted.offload == "auto" else wanted.offload
-    quantize: Literal["none", "int8"] = "int8" if wanted.quantize == "int8" else "none"
-    plan = Plan(name, device, dtype, residence, quantize, film, wanted=wanted)
+    plan = _asked_for(name, wanted, device, dtype)
     if small:
         return plan
     try:
-        needs = memory_needs(name, dtype=DTYPES[dtype], film=film, spill=device != "cpu")
+        needs = memory_needs(name, dtype=DTYPES[dtype], film=plan.film, spill=device != "cpu")
     except UNKNOWN:
         return plan
     return fit(plan, wanted, needs, free_gigabytes(device), way_back=way_back)
@@ -100,14 +97,20 @@ def plan_prior(name: str, wanted: Hardware = Hardware(), *, way_back: bool = Tru
 
 def card_peak(name: str, wanted: Hardware, card: float) -> float | None:
     """Memory that a model needs at most on a card with ``card`` gigabytes of its own, or None where nothing is known of it."""
-    dtype: Any = "bf16" if wanted.dtype == "auto" else wanted.dtype
-    film = None if wanted.film is None else film_size(wanted.film)
+    plan = _asked_for(name, wanted, "cuda", "bf16" if wanted.dtype == "auto" else wanted.dtype)
     try:
-        needs = memory_needs(name, dtype=DTYPES[dtype], film=film)
+        needs = memory_needs(name, dtype=DTYPES[plan.dtype], film=plan.film)
     except UNKNOWN:
         return None
+    return fit(plan, wanted, needs, card).peak_gigabytes
+
+
+def _asked_for(name: str, wanted: Hardware, device: str, dtype: Any) -> Plan:
+    """What was asked for as a plan, before it is fitted into the memory there is."""
+    film = None if wanted.film is None else film_size(wanted.film)
     residence: Residence = "none" if wanted.offload == "auto" else wanted.offload
-    return fit(Plan(name, "cuda", dtype, residence, film=film, wanted=wanted), wanted, needs, card).peak_gigabytes
+    quantize: Literal["none", "int8"] = "int8" if wanted.quantize == "int8" else "none"
+    return Plan(name, device, dtype, residence, quantize, film, wanted=wanted)
 
 
 def fit(plan: Plan, wanted: Hardware, needs: MemoryNeeds, free: float, *, way_back: bool = True) -> Plan:
