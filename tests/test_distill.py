@@ -368,6 +368,32 @@ def test_papers_noise_narrows_over_half_its_iterations() -> None:
     assert PAPER.noise_range(9_999) == pytest.approx((0.02, 0.5))
 
 
+def test_papers_recipe_is_the_papers() -> None:
+    """Angles of every frame in radians from the rest pose, the film's own gradient, nothing but the three published losses."""
+    rig = creature("dog", 1)
+    skinned = skinned_splats(rig)
+    prior = GaussianPrior(torch.zeros(1, 3, 9, 16, 16))
+    task = Task(rig, skinned, prior, "", ("",), replace(PAPER, iterations=4), 0.5, seed=3)
+    run = Distillation(task)
+    (candidate,) = run.candidates
+    trajectory = candidate.trajectory
+    assert isinstance(trajectory.curves, Frames)
+    assert torch.equal(trajectory.scale, torch.ones_like(trajectory.scale))
+    assert not trajectory.neutral.any()
+    assert not trajectory.speed
+    motion = trajectory.motion(SMALL.frames, task.fps)
+    own, soft = (
+        torch.autograd.grad(shot.square().sum(), trajectory.curves.coefficients, retain_graph=True)[0]
+        for shot in (film(rig.skeleton, motion, skinned, SMALL), film_softly(rig.skeleton, motion, skinned, SMALL, SMALL.view))
+    )
+    shot = run._film(trajectory, motion, SMALL.view)
+    (found,) = torch.autograd.grad(shot.square().sum(), trajectory.curves.coefficients)
+    assert torch.equal(found, own)
+    assert not torch.allclose(found, soft)
+    measured = run.step()
+    assert {name for name, value in measured.items() if value} <= {"score", "smooth", "ground"}
+
+
 @pytest.mark.parametrize(
     ("prompt", "who"),
     [("a fox walking", "fox"), ("The horse gallops", "horse"), ("walking", "creature"), ("a knight who punches", "knight")],

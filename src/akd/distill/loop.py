@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -30,6 +31,7 @@ from akd.posespace.space import PoseSpace
 from akd.prior.prior import guided_denoising_error
 from akd.prior.schedule import Latents
 from akd.render.camera import View
+from akd.render.film import film
 from akd.rig import GRAVITY
 from akd.skeleton import Pose, Posed, forward_kinematics
 
@@ -190,6 +192,8 @@ class Distillation:
 
     def _film(self, trajectory: Trajectory, motion: Motion, view: View) -> Float[Tensor, "frame height width 3"]:
         """The film of a motion. Gaits under score distillation are as they were found with a camera held fixed."""
+        if self.task.recipe.film_gradient == "sharp":
+            return film(self.task.rig.skeleton, motion, self.task.skinned, self.task.prior.film, view)
         held = trajectory.assumptions.is_gait and not self._in_pictures
         shown = without_steady_path(motion) if held else motion
         return film_softly(self.task.rig.skeleton, shown, self.task.skinned, self.task.prior.film, view, following=not held)
@@ -316,10 +320,13 @@ def initial_trajectory(task: Task, assumptions: Assumptions) -> Trajectory:
     """The neutral pose, at constant speed if it travels, with a little noise: nothing here depends on the prompt."""
     recipe, rig, randomness = task.recipe, task.rig, torch.Generator().manual_seed(task.seed)
     anatomy = (hinges_of(rig), neutral_pose(rig)) if recipe.anatomy else ()
-    known = assumptions.is_gait or recipe.curves != "fourier"
+    if recipe.scales == "plain":
+        scale = np.ones(channel_count(rig.skeleton))
+    else:
+        scale = None if assumptions.is_gait or recipe.curves != "fourier" else joint_reach(rig)
     trajectory = Trajectory(
         rig.skeleton, _curves(task, assumptions, randomness), task.start_speed if assumptions.travels else 0.0,
-        assumptions.phase_offset, *anatomy, assumptions=assumptions, scale=None if known else joint_reach(rig),
+        assumptions.phase_offset, *anatomy, assumptions=assumptions, scale=scale,
     )  # fmt: skip
     if assumptions.support == "none":
         trajectory.height += ALOFT_HEIGHT

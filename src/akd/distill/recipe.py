@@ -66,6 +66,12 @@ class Recipe:
     """… over so many noise samples of each view."""
     phases_at: tuple[float, ...] = (0.15, 0.4, 0.7)
     """Shares of the iterations after which the order of the legs is chosen (see ``phases``)."""
+    splats: Literal["fast", "paper"] = "fast"
+    """Computed from the triangles, or reconstructed from 200 rendered views."""
+    film_gradient: Literal["soft", "sharp"] = "soft"
+    """That of the film made translucent and a little out of focus (see ``soft_film``), or the film's own."""
+    scales: Literal["body", "plain"] = "body"
+    """One unit of a curve is what that joint can do, or one radian and one leg length everywhere."""
     anatomy: bool = True
     """Knees and elbows bend one way (see ``hinges``), and arms of people start hanging (see ``creatures.neutral``)."""
     smooth: float = 2e5
@@ -128,9 +134,10 @@ class Recipe:
 DEFAULT = Recipe()
 PAPER = Recipe(
     iterations=10_000, curves="frames", estimator="sds", draws=1, guidance=100.0, learning_rate=0.01, t_start=(0.02, 0.98),
-    t_end=(0.02, 0.5), t_annealed=0.5, phases_at=(), anatomy=False, contact=0.0, lock_feet=False,
+    t_end=(0.02, 0.5), t_annealed=0.5, first_frame=False, phases_at=(), splats="paper", film_gradient="sharp", scales="plain",
+    anatomy=False, contact=0.0, lock_feet=False, coefficient_penalty=0.0, speed=0.0,
 )  # fmt: skip
-"""The paper's; it does not publish a learning rate."""
+"""The paper's: angles of every frame, nothing assumed, two evaluations an iteration. It does not publish a learning rate."""
 QUICK = Recipe(
     iterations=8, estimator="sds", draws=1, denoising_steps=8, fit_steps=40, fit="pictures", learning_rate=0.05,
     t_start=(0.93, 0.95), t_end=(0.5, 0.55), phases_at=(0.4, 0.7), compared_draws=4,

@@ -190,7 +190,8 @@ def check_prior(job: Job, prior: VideoPrior) -> None:
 
 def make_task(job: Job, prior: VideoPrior, rig: Rig) -> Task:
     """The task behind a job."""
-    skinned = skinned_splats(rig, resolution=max(prior.film.width, prior.film.height)).to(film_device(prior.device))
+    resolution = max(prior.film.width, prior.film.height)
+    skinned = skinned_splats(rig, mode=job.recipe.splats, resolution=resolution).to(film_device(prior.device))
     prompt, negative = sentences(job, prior)
     wish = read_wish(job.prompt)
     return Task(rig, skinned, prior, prompt, negative, job.recipe, job.seconds, job.seed, job.loop, wish)
