@@ -24,7 +24,7 @@ from akd.training.prior.files import label_files
 from akd.training.prior.real_films import RealLabel, real_caption
 from akd.training.prior.real_motion import Body, Performed, leading_side, real_clips, window
 from akd.training.prior.run import PriorRun, begin_run, export_run, tokenizer_config, train_video_run
-from akd.training.prior.video_model import TextToVideoModel
+from akd.training.prior.video_model import TextToVideoModel, wrong_caption
 
 MOTIONS = Path(__file__).resolve().parents[2] / "shared" / "motions"
 needs_motions = pytest.mark.skipif(not MOTIONS.is_dir(), reason="needs ../shared/motions")
@@ -114,8 +114,8 @@ def films(tmp_path: Path, card: DataCard) -> PriorRun:
     run["real"].mkdir()
     videos = np.random.default_rng(0).integers(0, 255, (3, 25, 64, 64, 3), dtype=np.uint8)
     np.save(run["real"] / "a-00.npy", videos)
-    labels = [dict(source="cmu/kick.npz#0", action="kick", body="x", noun="human", side="left", azimuth=60.0, elevation=20.0,
-                   distance=1.0, ground=True)] * 3  # fmt: skip
+    labels = [dict(source=f"cmu/{action}.npz#0", action=action, body="x", noun="human", side="left", azimuth=60.0, elevation=20.0,
+                   distance=1.0, ground=True) for action in ("kick", "wave_hand", "hop")]  # fmt: skip
     (run["real"] / "a-00.json").write_text(json.dumps(labels))
     return run
 
@@ -135,6 +135,20 @@ def test_a_run_trains_exports_and_loads_here_and_in_diffusers(films: PriorRun, m
     pipe = DiffusionPipeline.from_pretrained(folder)
     assert type(pipe).__name__ == "CogVideoXImageToVideoPipeline"
     assert pipe.transformer.config.in_channels == 48
+
+
+def test_a_wrong_caption_names_another_action_of_such_a_body(card: DataCard) -> None:
+    def label(action: str, noun: str, source: str = "glb/a.glb#0") -> RealLabel:
+        return RealLabel(source, action, "x", noun, "", 60.0, 20.0, 1.0, True)
+
+    others = [label("kick", "human"), label("bite", "dog"), label("hop", "man"), label("happy_walk", "woman")]
+    for seed in range(20):
+        wrong = wrong_caption(label("jump", "human"), others, (seed,), card)
+        assert "bit" not in wrong, "no dog's action"
+        assert not wrong or "kick" in wrong or "walk" in wrong, "a hop is a jump"
+        true = real_caption(label("jump", "human"), np.random.default_rng((seed,)), card)
+        assert wrong != true or not true
+    assert not wrong_caption(label("jump", "human"), [label("hop", "man"), label("bite", "dog")], (0,), card)
 
 
 def test_films_that_are_being_written_are_not_read(films: PriorRun) -> None:
