@@ -7,15 +7,21 @@ from typing import Any
 import pytest
 
 from akd.cli.doctor import doctor
-from akd.distill.loop import Distillation
-from akd.distill.recipe import RECIPES
+from akd.creatures.build import creature
+from akd.distill import loop
+from akd.distill.loop import Distillation, distill
+from akd.distill.recipe import RECIPES, Recipe
+from akd.distill.task import Task
 from akd.errors import AkdError
 from akd.pipeline import doctor as findings
-from akd.pipeline.cost import cost_line, in_words, seconds_left
+from akd.pipeline.cost import big_clips, clip_cost, cost_line, in_words, seconds_left
 from akd.pipeline.doctor import examine, fits
 from akd.pipeline.selftest import agreement, full_step
 from akd.prior.info import MemoryNeeds, memory_needs
+from akd.prior.load import load_prior
 from akd.prior.plan import Plan
+from akd.prior.tables import CARD_TERAFLOPS
+from akd.reconstruct.skinned import skinned_splats
 
 
 def test_a_machine_that_runs_the_main_job_is_well(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,16 +53,52 @@ def test_models_are_fitted_to_a_card(monkeypatch: pytest.MonkeyPatch) -> None:
     needs = MemoryNeeds((49, 480, 720), memory_needs("embedded").grid, 11.0, 11.0, 0.5, 9.5, 1.5, 16.5, 14.0)
     monkeypatch.setattr(findings, "memory_needs", lambda name: needs)
     monkeypatch.setattr(findings, "KNOWN_MODELS", {"some/model": None})
-    work = SimpleNamespace(predict_teraflop=600.0, encode_teraflop=450.0)
+    work: Any = SimpleNamespace(predict_teraflop=600.0, encode_teraflop=450.0)
     monkeypatch.setattr(findings, "prior_info", lambda name, **film: work)
-    big = RECIPES["big"]
-    assert big.fit == "pictures"
-    expected = big.iterations * (big.draws * big.denoising_steps * 600 + 450) / findings.CARD_TERAFLOPS
+    expected = clip_cost(work, RECIPES["big"]).seconds
     (found,) = fits(24.0)
     assert found.clip_seconds == pytest.approx(expected)
     assert found.plan is not None
     assert found.plan.offload == "model"
     assert found.sentence.endswith(f"A clip takes about {in_words(expected)}.")
+
+
+def counted(recipe: Recipe) -> tuple[int, int]:
+    """Evaluations of the network in a whole run on a dog, and its films that were encoded."""
+    prior, rig = load_prior(film="5x16x16"), creature("dog", 0)
+    encoded = []
+    task = Task(rig, skinned_splats(rig, count=40), prior, "a dog walking", ("",), recipe, 0.5)
+    plain = prior.encode
+    prior.encode = lambda video: (encoded.append(1), plain(video))[1]  # type: ignore[method-assign]
+    run = distill(task)
+    assert run.assumptions.is_gait
+    return prior.evaluated, len(encoded)
+
+
+@pytest.mark.parametrize("guidance", [5.0, 1.0])
+def test_the_cost_of_a_clip_counts_what_a_run_does(guidance: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that a model is asked: looks of all candidates, comparisons, orders of legs, walk or run."""
+    # A gait whose legs alternate wins, so that everything which may happen does.
+    monkeypatch.setattr(loop, "best_of", lambda errors, count: [1, 0][:count])
+    recipe = replace(RECIPES["big"], denoising_steps=2, fit_steps=1, guidance=guidance)
+    work: Any = SimpleNamespace(predict_teraflop=2.0, encode_teraflop=0.0)
+    cost = clip_cost(work, recipe)
+    found, encoded = counted(recipe)
+    assert cost.evaluations == found
+    assert cost.seconds == pytest.approx(found / CARD_TERAFLOPS)
+    looks, others = 4 + 2 + 6, 6 * 3 + 2 * 8 + 2 * 3
+    assert encoded == looks + others
+    costly: Any = SimpleNamespace(predict_teraflop=0.0, encode_teraflop=1.0)
+    assert clip_cost(costly, recipe).seconds == pytest.approx((looks + others / 3) / CARD_TERAFLOPS)
+
+
+def test_few_step_versions_take_few_evaluations() -> None:
+    work: Any = SimpleNamespace(predict_teraflop=2.0, encode_teraflop=1.0, few_steps=4)
+    big, few = big_clips(work)
+    assert few is not None
+    assert (big.evaluations - few.evaluations, few.seconds < big.seconds) == (12 * (12 * 2 - 4), True)
+    work.few_steps = None
+    assert big_clips(work) == (big, None)
 
 
 def test_half_precision_keeps_the_direction_of_joint_gradients() -> None:

@@ -1,6 +1,7 @@
 """What a family predicts equals what its network says inside diffusers' own pipeline call, with and without a first frame."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +10,9 @@ from PIL import Image
 from torch import Tensor
 
 from akd.errors import AkdError
+from akd.files.video import read_picture
 from akd.prior.families import FAMILIES
+from akd.prior.given import given_to
 from akd.prior.placement import place
 from akd.prior.prior import VideoPrior
 from pipeline_calls import NetworkCall, network_calls
@@ -52,6 +55,7 @@ CASES: list[Case] = [
     ("ltx", tokens, SIZED | {"frame_rate": 24}), ("ltx-i2v", tokens, SIZED | {"frame_rate": 24}),
     ("ltx-condition", tokens, SIZED | {"frame_rate": 24, "image_cond_noise_scale": 0.0}),
     ("ltx-2", tokens, SIZED | {"modality_scale": 2.0}), ("ltx-2-i2v", tokens, SIZED | {"modality_scale": 2.0, "image_crf": 0}),
+    ("hunyuan-i2v", film, SIZED), ("hunyuan-33-i2v", film, SIZED),
     ("hunyuan-1.5", film, SIZED), ("hunyuan-1.5-i2v", film, {}), ("hunyuan-1.5-steps", film, {}),
 ]  # fmt: skip
 GIVEN_A_FRAME = ("i2v", "ti2v", "condition", "steps")
@@ -133,7 +137,7 @@ def test_a_frame_that_stands_in_the_film_is_the_first_of_its_samples(name: str) 
     torch.testing.assert_close(guess.x0[:, :, :1], condition.latents.expand(2, -1, -1, -1, -1))
 
 
-@pytest.mark.parametrize("control", ["film", "first frame", "both", "nothing"])
+@pytest.mark.parametrize("control", ["film", "first frame", "both", "nothing", "reference"])
 def test_vace_follows_a_control_film_as_in_diffusers_own_call(control: str) -> None:
     pipe = tiny("wan-vace")
     prior = loaded(pipe)
@@ -146,20 +150,36 @@ def test_vace_follows_a_control_film_as_in_diffusers_own_call(control: str) -> N
     given: dict[str, Any] = {} if control == "nothing" else {"video": movie, "mask": white}
     if control in ("first frame", "both"):
         given["mask"] = [Image.new("L", (width, height), 0), *white[1:]]
+    if control == "reference":
+        given["reference_images"] = [movie[4]]
     calls = network_calls(pipe, prompt=SENTENCE, num_frames=frames, height=height, width=width, **given)
     film, first = pixels[None] / 255, pixels[:1] / 255
     conditions = {
         "film": lambda: prior.control(film), "both": lambda: prior.control(film, first), "nothing": lambda: None,
         "first frame": lambda: prior.condition(first, frames),
+        "reference": lambda: prior.control(film, reference=pixels[4:5] / 255),
     }  # fmt: skip
     condition = conditions[control]()
-    assert condition is None or condition.cells == (0 if control == "film" else 1)
+    assert condition is None or condition.cells == (0 if control in ("film", "reference") else 1)
     for call in calls:
         t = call.inputs["timestep"] / prior.schedule.train_steps
         found = prior.predict(call.inputs["hidden_states"], t, prior.embed(SENTENCE), condition)
         # Grey of eight bits is 1/255 off the middle in diffusers' film where only the first frame is given.
         close = {"rtol": 0.02, "atol": 0.02} if control == "first frame" else {"rtol": 1e-4, "atol": 1e-5}
         torch.testing.assert_close(found, call.output, **close)
+
+
+def test_a_picture_for_reference_is_no_part_of_the_sample(tmp_path: Path) -> None:
+    prior = loaded(tiny("wan-vace")).with_film({"frames": 5, "height": 32, "width": 64})
+    picture(64, 32).save(tmp_path / "fox.png")
+    _, condition = given_to(prior, reference=tmp_path / "fox.png")
+    assert condition is not None
+    assert condition.ahead == 1
+    assert prior.sample("a fox", steps=2, condition=condition).shape == (1, 5, 32, 64, 3)
+    beside = read_picture(tmp_path / "fox.png", size=(32, 64), whole=True)
+    assert beside[:, :8].min() == beside[:, -8:].min() == 1  # nothing of a tall picture is cut
+    with pytest.raises(AkdError, match="leave out --reference"):
+        given_to(loaded(tiny("wan")), reference=tmp_path / "fox.png")
 
 
 def test_only_vace_takes_a_control_film() -> None:

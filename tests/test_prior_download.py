@@ -12,9 +12,13 @@ from akd.errors import AkdError
 from akd.prior import download as downloads
 from akd.prior import folder as hub
 from akd.prior import load
-from akd.prior.download import HubFile, check_room, download, licence_of, needed_files
+from akd.prior.download import HubFile, check_room, download, folder_licence, licence_of, needed_files
 from akd.prior.family import FilmGrid
+from akd.prior.hardware import Hardware
+from akd.prior.info import known_model
+from akd.prior.known_models import KNOWN_MODELS, recognised
 from akd.prior.load import clamped_film
+from akd.prior.plan import plan_prior
 from akd.render.film import FilmSettings
 from in_process import command_line
 from test_prior_hardware import NEEDS
@@ -52,6 +56,49 @@ def test_licences_are_those_of_the_longest_name() -> None:
     assert licence_of("Wan-AI/Wan2.2-TI2V-5B-Diffusers") == "Apache-2.0"
     assert licence_of("some/model", "mit") == "mit"
     assert licence_of("some/model") is None
+
+
+def test_folders_of_known_models_say_their_licence(tmp_path: Path) -> None:
+    index = {"_class_name": "CogVideoXPipeline"}
+    assert folder_licence(tmp_path, index) is None
+    (tmp_path / "transformer").mkdir()
+    for layers, heads, name in ((30, 30, "THUDM/CogVideoX-2b"), (42, 48, "THUDM/CogVideoX-5b")):
+        config = {"num_layers": layers, "num_attention_heads": heads, "in_channels": 16, "patch_size_t": None}
+        (tmp_path / "transformer/config.json").write_text(json.dumps(config))
+        assert folder_licence(tmp_path, index) == f"{tmp_path} is built like {name}, whose licence is {licence_of(name)}."
+    (tmp_path / "transformer/config.json").write_text(json.dumps({"num_layers": 1, "num_attention_heads": 2}))
+    assert folder_licence(tmp_path, index) is None
+    (tmp_path / "README.md").write_text("---\nlicense: other\nlicense_name: ours\n---\n\nlicense: of something else\n")
+    assert folder_licence(tmp_path, index) == f"The licence of {tmp_path}, as its README.md says: ours."
+
+
+@pytest.mark.parametrize("name", [name for name in KNOWN_MODELS if not name.startswith("ali-vilab")])
+def test_known_models_are_recognised_by_their_networks(name: str) -> None:
+    known = KNOWN_MODELS[name]
+    found = recognised(known.pipeline, known.network[1], two_networks=known.two_networks)
+    assert found is not None
+    assert (licence_of(found), KNOWN_MODELS[found].network) == (licence_of(name), known.network)
+
+
+def test_a_folder_is_planned_with_the_sentences_of_its_family(tmp_path: Path) -> None:
+    known = KNOWN_MODELS["Wan-AI/Wan2.2-TI2V-5B-Diffusers"]
+    parts = {"transformer": known.network, "vae": known.vae, "text_encoder": known.text_encoders[0]}
+    index = {"_class_name": known.pipeline, "expand_timesteps": True, "boundary_ratio": None, "transformer_2": [None, None]}
+    for part, (kind, config) in parts.items():
+        index[part] = ["library", kind]
+        (tmp_path / part).mkdir()
+        (tmp_path / part / "config.json").write_text(json.dumps(config))
+    (tmp_path / "model_index.json").write_text(json.dumps(index))
+    found = known_model(str(tmp_path))
+    assert (found.text, dict(found.options), found.network[0]) == (known.text, dict(known.options), known.network[0])
+
+
+def test_a_model_that_is_not_known_is_planned_when_its_configuration_is_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("akd.prior.plan.free_gigabytes", lambda device: 24.0)
+    before = plan_prior("some/model", Hardware(device="cpu"), way_back=False)
+    assert not before.known
+    assert (before.hardware.offload, before.way_back) == ("auto", False)  # not yet chosen
+    assert "not known before" in before.sentence
 
 
 def _hub(monkeypatch: pytest.MonkeyPatch, folder: Path, cached: bool) -> None:

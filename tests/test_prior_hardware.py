@@ -206,8 +206,11 @@ def test_big_models_are_told_the_users_own_words() -> None:
     assert prompt == "a red fox walking slowly over snow"
     assert negative == (prior.family.negative_prompt,)
     prompt, _ = jobs.sentences(Job("a red fox walking.", scene=True), prior)
-    assert prompt == f"a red fox walking. {prior.scene}"
-    assert "seen from the front right" in prompt
+    assert prompt.startswith("a red fox walking. The whole body stays in the frame.")
+    assert "front right" in prompt
+    for name, family in FAMILIES.items():  # each says view and ground in its own way
+        assert family.scene.startswith("{} "), name
+        assert all(word in family.scene for word in ("front right", "grey", "whole body" if "LTX" not in name else "body")), name
     prompt, negative = jobs.sentences(Job("a dog walking"), VideoPrior(FAMILIES["WanPipeline"](tiny("wan"))))
     assert negative == ("",)
 

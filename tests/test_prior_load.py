@@ -218,3 +218,10 @@ def test_missing_libraries_are_named_with_the_extra(monkeypatch: pytest.MonkeyPa
     tiny("cogvideox-5b").save_pretrained(tmp_path)
     monkeypatch.setitem(sys.modules, "diffusers", None)
     assert "pip install 'akd[prior]'" in refusal(str(tmp_path))
+
+
+def test_few_step_models_of_another_library_are_read_as_what_they_consist_of(tmp_path: Path) -> None:
+    tiny("wan").save_pretrained(tmp_path)
+    index = json.loads((tmp_path / "model_index.json").read_text())
+    (tmp_path / "model_index.json").write_text(json.dumps(index | {"_class_name": "WanDMDPipeline"}))
+    assert load_prior(str(tmp_path)).family.pipeline_class == "WanPipeline"

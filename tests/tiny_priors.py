@@ -202,6 +202,43 @@ def hunyuan() -> Any:
     )
 
 
+TEMPLATE = {
+    "template": "<|end_header_id|><image><|end_header_id|>{} the the the<|end_header_id|>", "crop_start": 3,
+    "image_emb_start": 1, "image_emb_end": 5, "image_emb_len": 4,
+}  # fmt: skip
+"""What the model's own template has, in few tokens: parts that end in a header, and a picture of four tokens."""
+
+
+def hunyuan_image(kind: str) -> Any:
+    from diffusers import HunyuanVideoImageToVideoPipeline, HunyuanVideoTransformer3DModel
+    from diffusers.pipelines.hunyuan_video import pipeline_hunyuan_video_image2video as module
+    from transformers import CLIPImageProcessor, CLIPVisionConfig, LlamaConfig, LlavaConfig, LlavaForConditionalGeneration
+
+    module.DEFAULT_PROMPT_TEMPLATE.update(TEMPLATE)  # of this class alone, for as long as tests run
+    plain, tokenizer = hunyuan(), _tokenizer(512)
+    tokenizer.add_tokens(["<image>", "<|end_header_id|>"], special_tokens=True)
+    transformer = HunyuanVideoTransformer3DModel(
+        in_channels=4 if kind == "token_replace" else 9, out_channels=4, num_attention_heads=2, attention_head_dim=10,
+        num_layers=1, num_single_layers=1, num_refiner_layers=1, patch_size=2, patch_size_t=1,
+        guidance_embeds=kind == "token_replace", text_embed_dim=16, pooled_projection_dim=16, rope_axes_dim=(2, 4, 4),
+        image_condition_type=kind,
+    )  # fmt: skip
+    sight = CLIPVisionConfig(
+        hidden_size=16, intermediate_size=16, num_hidden_layers=3, num_attention_heads=2, image_size=16, patch_size=8
+    )
+    llama = LlamaConfig(
+        vocab_size=len(tokenizer) + 1, hidden_size=16, intermediate_size=16, num_hidden_layers=3, num_attention_heads=2
+    )
+    index = tokenizer.convert_tokens_to_ids("<image>")
+    config = LlavaConfig(
+        vision_config=sight, text_config=llama, image_token_index=index, image_seq_length=4, pad_token_id=tokenizer.pad_token_id
+    )
+    return HunyuanVideoImageToVideoPipeline(
+        LlavaForConditionalGeneration(config), tokenizer, transformer, plain.vae, plain.scheduler, plain.text_encoder_2,
+        plain.tokenizer_2, CLIPImageProcessor(crop_size=16, size=16),
+    )  # fmt: skip
+
+
 def hunyuan15(*, image: bool = False, meanflow: bool = False) -> Any:
     import diffusers
     from diffusers import FlowMatchEulerDiscreteScheduler
@@ -281,6 +318,8 @@ TINY = {
     "ltx-2": ltx2,
     "ltx-2-i2v": lambda: ltx2("LTX2ImageToVideoPipeline"),
     "hunyuan": hunyuan,
+    "hunyuan-i2v": lambda: hunyuan_image("token_replace"),
+    "hunyuan-33-i2v": lambda: hunyuan_image("latent_concat"),
     "hunyuan-1.5": hunyuan15,
     "hunyuan-1.5-i2v": lambda: hunyuan15(image=True),
     "hunyuan-1.5-steps": lambda: hunyuan15(image=True, meanflow=True),

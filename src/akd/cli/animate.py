@@ -36,6 +36,7 @@ def animate(
     iterations: int | None = None,
     draws: int | None = None,
     guidance: float | None = None,
+    denoising_steps: int | None = None,
     learning_rate: float | None = None,
     plausible: float | None = None,
     export: Literal["glb", "fbx", "usdz", "bvh"] | None = None,
@@ -76,6 +77,7 @@ def animate(
         iterations: Number of iterations instead of the recipe's.
         draws: Noise samples per film instead of the recipe's.
         guidance: Classifier-free guidance instead of the recipe's: how much the sentence counts.
+        denoising_steps: Steps of each look instead of the recipe's; models distilled to few steps take 3 to 8, with --guidance 1.
         learning_rate: Learning rate instead of the recipe's.
         plausible: Weight of the pose space, which knows plausible poses; 10000 is noticeable, none by default.
         export: Also write the character with its clip in this format, as animated.fbx and so on; see akd convert for more.
@@ -105,7 +107,7 @@ def animate(
         else:
             own = {
                 "estimator": estimator, "iterations": iterations, "draws": draws, "guidance": guidance,
-                "learning_rate": learning_rate, "plausible": plausible,
+                "denoising_steps": denoising_steps, "learning_rate": learning_rate, "plausible": plausible,
             }  # fmt: skip
             options: dict[str, Any] = {
                 "prior": prior, **vars(hardware), "seconds": seconds, "loop": loop, "in_place": in_place, "seed": seed,

@@ -23,7 +23,7 @@ def doctor(*, selftest: bool = False, device: str = "auto", model: str | None = 
         selftest: Compute the same step on the processor and on the device and compare; then one step of a whole model with random
             weights, for its true memory and time. About a minute on a card.
         device: The device to test: auto, cpu, cuda, cuda:1, mps.
-        model: The model whose size is tested; by default the largest known one that fits, on a processor the embedded one.
+        model: The model whose whole step is tested; by default CogVideoX-2b, on a processor the embedded one.
         card: Say which models fit a card with so much free memory [GB] instead.
     """
     from akd.pipeline.doctor import examine, fits
@@ -50,6 +50,7 @@ def doctor(*, selftest: bool = False, device: str = "auto", model: str | None = 
 def _selftest(screen: Any, device: str, model: str | None) -> bool:
     """The results, printed; whether they are good."""
     from akd.pipeline.selftest import agreement, full_step
+    from akd.prior.hardware import Hardware
     from akd.prior.info import memory_needs
     from akd.prior.plan import DTYPES, plan_prior
 
@@ -59,8 +60,6 @@ def _selftest(screen: Any, device: str, model: str | None) -> bool:
         f"{found.latents:.4f}, of predictions {found.prediction:.4f}, of joint gradients {found.joints:.4f}", **PLAIN
     )  # fmt: skip
     name = model or ("embedded" if device == "cpu" else "THUDM/CogVideoX-2b")
-    from akd.prior.hardware import Hardware
-
     plan = plan_prior(name, Hardware(device=device))
     needs = memory_needs(name, dtype=DTYPES[plan.dtype], film=plan.film, spill=device != "cpu")
     encoding, evaluation = full_step(plan)

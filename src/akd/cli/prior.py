@@ -30,12 +30,13 @@ class Info:
     """A table of all known models instead, as in the documentation."""
 
     def run(self) -> None:
+        from akd.pipeline.cost import big_clips
         from akd.prior.info import KNOWN_MODELS, prior_info
         from akd.prior.tables import model_lines, one_model
 
         if self.all:
             found = (prior_info(name) for name in watched(tuple(KNOWN_MODELS), len(KNOWN_MODELS), "measuring"))
-            for line in model_lines(found):
+            for line in model_lines((info, *big_clips(info)) for info in found):
                 console().print(line, **PLAIN)
         else:
             console().print(one_model(prior_info(self.name, frames=self.frames, size=self.size)), **PLAIN)
@@ -148,6 +149,8 @@ class Sample:
     """The first frame, for image-to-video models; it is cut to the film's shape."""
     control: Path | None = None
     """A control film by `akd pose film` or others, for Wan VACE models; the sample has its size and motion."""
+    reference: Path | None = None
+    """A picture of how the character looks, for Wan VACE models: from any side, best on white; alone or with --control."""
     seed: int = 0
     steps: int = 25
     """Sampling steps."""
@@ -168,11 +171,11 @@ class Sample:
         prompts, video = self.prompts or PROMPTS, self.out.suffix.lower() in VIDEO_ENDINGS
         if video and len(prompts) > 1:
             raise AkdError(f"A video shows one prompt, and {len(prompts)} were given: write a picture, or say one.")
-        for path, what in ((self.image, "picture"), (self.control, "control film")):
+        for path, what in ((self.image, "picture"), (self.control, "control film"), (self.reference, "picture")):
             if path is not None and not path.is_file():
                 raise AkdError(f"There is no {what} at {path}: check its name.")
         prior = load_prior(self.name, **vars(self.hardware), way_back=False, tell=console().print)
-        prior, condition = given_to(prior, image=self.image, control=self.control)
+        prior, condition = given_to(prior, image=self.image, control=self.control, reference=self.reference)
         if video:
             made = prior.sample(
                 prompts[0], steps=self.steps, guidance=self.guidance, seed=self.seed, condition=condition

@@ -72,7 +72,7 @@ def write_splats(path: str | Path, splats: Splats) -> None:
     logs = torch.log(splats.scales.double())
     rest = splats.sh[:, 1:].transpose(1, 2).reshape(count, -1)
     parts = (splats.means, torch.zeros_like(splats.means), splats.sh[:, 0], rest, logits, logs, splats.rotations)
-    table = torch.cat([part.detach().double() for part in parts], 1).numpy().astype("<f4")
+    table = torch.cat([part.detach().double() for part in parts], 1).cpu().numpy().astype("<f4")
     names = (*POSITION, *NORMAL, *COLOR, *(f"f_rest_{i}" for i in range(rest.shape[1])), *OPACITY, *SCALE, *ROTATION)
     header = ["ply", "format binary_little_endian 1.0", f"element vertex {count}", *(f"property float {name}" for name in names)]
     write_file(path, "\n".join([*header, "end_header", ""]).encode() + table.tobytes())

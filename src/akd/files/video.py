@@ -60,13 +60,20 @@ def check_video_name(path: Path) -> None:
         raise AkdError(f"Videos are written as .mp4 or .gif, not {path.suffix or 'without an ending'!r}: rename {path.name!r}.")
 
 
-def read_picture(path: Path | str, *, size: tuple[int, int]) -> Float[Tensor, "height width 3"]:
-    """A picture file at a height and width [px]: scaled to cover them, and cut equally on both sides where it is longer."""
+def read_picture(path: Path | str, *, size: tuple[int, int], whole: bool = False) -> Float[Tensor, "height width 3"]:
+    """A picture file at a height and width [px]: scaled to cover them, and cut equally on both sides where it is longer.
+
+    ``whole``: nothing is cut, and white is added instead.
+    """
     path = Path(path)
     check_readable(path)
     try:
         with Image.open(path) as image:
-            fitted = ImageOps.fit(ImageOps.exif_transpose(image).convert("RGB"), (size[1], size[0]), Image.Resampling.LANCZOS)
+            upright, extent = ImageOps.exif_transpose(image).convert("RGB"), (size[1], size[0])
+            if whole:
+                fitted = ImageOps.pad(upright, extent, Image.Resampling.LANCZOS, color="white")
+            else:
+                fitted = ImageOps.fit(upright, extent, Image.Resampling.LANCZOS)
     except (OSError, ValueError, Image.DecompressionBombError) as error:
         raise AkdError(f"{path} is no picture that can be read ({str(error)[:150].rstrip('.')}): give a .png or .jpg.") from error
     return torch.from_numpy(np.asarray(fitted).copy()).float() / 255

@@ -12,13 +12,12 @@ import torch
 
 from akd.distill.recipe import RECIPES
 from akd.errors import AkdError
-from akd.pipeline.cost import in_words
+from akd.pipeline.cost import clip_cost, in_words
 from akd.prior.hardware import Hardware
 from akd.prior.info import KNOWN_MODELS, memory_needs, prior_info
 from akd.prior.load import load_prior
 from akd.prior.memory import GIGABYTE
 from akd.prior.plan import Plan, cuda_fault, fit, free_gigabytes
-from akd.prior.tables import CARD_TERAFLOPS
 
 State = Literal["good", "note", "bad"]
 BIG_MODEL_PACKAGES = ("diffusers", "transformers", "accelerate", "sentencepiece", "protobuf", "ftfy")
@@ -144,10 +143,6 @@ def fits(gigabytes: float, device: str = "cuda") -> Iterator[Fit]:
 
 
 def clip_seconds(name: str, plan: Plan, recipe: str = "big") -> float:
-    """Work of a recipe's networks over what a card does in a second; films and copies come on top."""
+    """Estimated time of a clip with a plan's film."""
     frames, height, width = plan.film or memory_needs(name).film
-    info, chosen = prior_info(name, frames=frames, size=(width, height)), RECIPES[recipe]
-    looks = chosen.draws * chosen.denoising_steps * info.predict_teraflop
-    # Encoding and decoding a film once is about as much work as encoding one and the way back.
-    films = chosen.fit_steps * info.encode_teraflop if chosen.fit == "latents" else info.encode_teraflop
-    return chosen.iterations * (looks + films) / CARD_TERAFLOPS
+    return clip_cost(prior_info(name, frames=frames, size=(width, height)), RECIPES[recipe]).seconds

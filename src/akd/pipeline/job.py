@@ -174,7 +174,7 @@ def read_character(job: Job) -> Rig:
 def sentences(job: Job, prior: VideoPrior) -> tuple[str, tuple[str, ...]]:
     """The prompt as the prior reads it, and the negative prompts."""
     if not prior.trained_on_captions:  # big models have read everything: the user's own words are best
-        seen = f"{job.prompt.rstrip('. ')}. {prior.scene}" if job.scene else job.prompt
+        seen = prior.scene.replace("{}", f"{job.prompt.rstrip('. ')}.") if job.scene else job.prompt
         return seen, (prior.negative_prompt,)
     told = prior.known_modifiers or ()
     return expand(job.prompt, prior.known_actions, told) if job.expand else job.prompt, negative_prompts(job.prompt)

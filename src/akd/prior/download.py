@@ -1,12 +1,14 @@
 """Downloads of models: what is needed of a repository, its size and licence said first, safetensors only."""
 
+import re
 import shutil
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from akd.errors import AkdError
-from akd.prior.folder import NETWORKS, PICKLED
+from akd.prior.folder import NETWORKS, PICKLED, read_object
+from akd.prior.known_models import recognised
 from akd.prior.memory import GIGABYTE
 
 Tell = Callable[[str], None]
@@ -23,7 +25,9 @@ LICENCES = {
     "hunyuanvideo-community/": "the Tencent Hunyuan community licence (not for the EU, the UK and South Korea)",
     "ali-vilab/": "CC BY-NC 4.0 (no commercial use)",
 }
-"""Licences by how a name begins, as their pages said; the longest beginning counts."""
+"""Licences by how a name begins, written down from memory of their pages; the longest beginning counts."""
+CARD_LICENCE = re.compile(r"^license(?:_name)?:\s*(\S.*?)\s*$", re.MULTILINE)
+"""In the head of a model's README.md; its last entry is the most exact one."""
 
 
 class HubFile(NamedTuple):
@@ -59,6 +63,21 @@ def licence_of(name: str, said: str | None = None) -> str | None:
     """The licence of a model by its name, or what its page says."""
     known = max((begin for begin in LICENCES if name.startswith(begin)), key=len, default=None)
     return said if known is None else LICENCES[known]
+
+
+def folder_licence(folder: Path, index: Mapping[str, Any]) -> str | None:
+    """What is known of the licence of a model in a folder of this machine, as a sentence: by its own card, or by its network."""
+    card = folder / "README.md"
+    head = card.read_text(encoding="utf-8", errors="replace").split("\n---", 1)[0] if card.is_file() else ""
+    said = CARD_LICENCE.findall(head) if head.startswith("---") else []
+    if said:
+        return f"The licence of {folder}, as its README.md says: {said[-1]}."
+    config = folder / "transformer/config.json"
+    if not config.is_file():
+        return None
+    two = index.get("transformer_2", [None, None])[1] is not None
+    name = recognised(index["_class_name"], read_object(config), two_networks=two)
+    return None if name is None else f"{folder} is built like {name}, whose licence is {licence_of(name)}."
 
 
 def download(name: str, index: Mapping[str, Any], unneeded: Iterable[str] = (), tell: Tell | None = None) -> Path:

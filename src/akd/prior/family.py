@@ -37,6 +37,8 @@ class Condition:
     """Further arguments of the network, such as an embedded picture."""
     in_film: bool = False
     """Whether the given cells stand in the film itself, without noise, instead of on channels beside it."""
+    ahead: int = 0
+    """Latent frames of pictures for reference, which stand before the film while it is sampled and are no part of it."""
 
     def expand(self, batch: int) -> "Condition":
         """The same for a whole batch, if it was made for one film."""
@@ -87,10 +89,10 @@ class Family(ABC):
     negative_prompt: str = ""
     """What the model's makers tell it to stay away from."""
     scene: str = (
-        "The whole body is in the picture, seen from the front right, on a floor of grey tiles before a pale sky; the camera"
+        "{} The whole body is in the picture, seen from the front right, on a floor of grey tiles before a pale sky; the camera"
         " follows it smoothly."
     )
-    """How our films look, in the words of the captions that big models were trained on."""
+    """A sentence with view, ground and camera of our films, in the manner of the captions that the family was trained on."""
     takes_first_frame: bool = False
     """Whether the network can be given the first frame of a film (image-to-video)."""
     takes_control: bool = False
@@ -207,8 +209,8 @@ class Family(ABC):
         """The encoded first frame (a video of one frame) of films with that many latent frames."""
         raise AkdError(f"A {self.pipeline_class} cannot be given a first frame: use an image-to-video model.")
 
-    def control(self, film: Pixels, first: Picture | None = None) -> Condition:
-        """An encoded control film, with the first frame if that is given, too."""
+    def control(self, film: Pixels, first: Picture | None = None, reference: Picture | None = None) -> Condition:
+        """An encoded control film, with the first frame and a picture of how things look if those are given, too."""
         raise AkdError(f"A {self.pipeline_class} cannot be given a control film: use a Wan VACE model.")
 
     @abstractmethod

@@ -26,6 +26,8 @@ CONNECT_SECONDS = 1.5
 """How long a first contact with the hub, name resolution included, may take; after that it counts as out of reach."""
 SAME_OWNERS = {"THUDM": "zai-org", "zai-org": "THUDM"}
 """Owners on the hub that were renamed, both ways: their models are the same."""
+SAME_PIPELINES = {"WanDMDPipeline": "WanPipeline"}
+"""Pipelines of other libraries over parts that diffusers has: FastVideo's few-step Wan models."""
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 """Owner and model."""
 
@@ -54,7 +56,7 @@ def read_index(folder: Path) -> dict[str, Any]:
         entry = index.get(part, [None, None])
         if not (isinstance(entry, list) and len(entry) == 2 and all(name is None or isinstance(name, str) for name in entry)):
             raise AkdError(f"{folder / INDEX} has {entry!r} for {part} instead of a library and a class: copy the folder again.")
-    return index
+    return index | {"_class_name": SAME_PIPELINES.get(index["_class_name"], index["_class_name"])}
 
 
 def check_weights(folder: Path, index: Mapping[str, Any], unneeded: Iterable[str] = ()) -> None:

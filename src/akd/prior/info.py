@@ -86,6 +86,8 @@ class PriorInfo:
     """One encoding and its way back, with what checkpointing computes again."""
     predict_teraflop: float
     """One prediction with classifier-free guidance: two evaluations of the network."""
+    few_steps: int | None = None
+    """Denoising steps of its few-step versions, as in ``KnownModel``."""
 
     @property
     def step_teraflop(self) -> float:
@@ -107,7 +109,7 @@ def prior_info(
     memory = memory_needs(name, dtype=dtype, film=size_of_film)
     return PriorInfo(
         name, *counts, *size_of_film, latents, _tokens(prior.family.network, latents), memory,
-        film_costs(prior, known, size_of_film, dtype).teraflop, _predict_cost(prior, known, latents),
+        film_costs(prior, known, size_of_film, dtype).teraflop, _predict_cost(prior, known, latents), known.few_steps,
     )  # fmt: skip
 
 
@@ -236,9 +238,18 @@ def known_model(name: str) -> KnownModel:
 
     network = part("unet" if "unet" in index else "transformer")
     two = index.get("transformer_2", [None, None])[1] is not None
-    length, width = network[1].get("max_text_seq_length", 77), network[1].get("text_embed_dim", 1024)
-    text: dict[str, tuple[int, ...]] = {"encoder_hidden_states": (1, length, width)}
-    return KnownModel(index["_class_name"], network, part("vae"), (part("text_encoder"),), text, two_networks=two)
+    options = tuple((name, index[name]) for name in ("boundary_ratio", "expand_timesteps") if name in index)
+    readers = tuple(part(name) for name in ("text_encoder", "text_encoder_2") if index.get(name, [None, None])[1] is not None)
+    return KnownModel(index["_class_name"], network, part("vae"), readers, _text_shapes(network), options, two)
+
+
+def _text_shapes(network: Part) -> Mapping[str, tuple[int, ...]]:
+    """Shapes of an embedded sentence: what the networks of a family say of it, or what known models of that family take."""
+    kind, config = network
+    if "max_text_seq_length" in config:
+        return {"encoder_hidden_states": (1, config["max_text_seq_length"], config.get("text_embed_dim", 1024))}
+    alike = (known.text for known in KNOWN_MODELS.values() if known.network[0] == kind)
+    return next(alike, {"encoder_hidden_states": (1, 77, 1024)})
 
 
 def build_on_meta(known: KnownModel) -> tuple[VideoPrior, list[nn.Module]]:

@@ -25,6 +25,9 @@ class KnownModel:
     """Arguments of the pipeline itself."""
     two_networks: bool = False
     """Whether there is a second network of the same kind, for little noise."""
+    few_steps: int | None = None
+    """Denoising steps, without guidance, of the model itself if it is step-distilled, or of its few-step versions (LoRA weights,
+    or a repository of their own); ``None`` if none is known here."""
 
 
 T5_XXL: Part = ("T5EncoderModel", {
@@ -38,6 +41,10 @@ LLAMA_8B: Part = ("LlamaModel", {
 })  # fmt: skip
 CLIP_L: Part = ("CLIPTextModel", {
     "hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 12, "num_attention_heads": 12,
+})  # fmt: skip
+CLIP_L_SIGHT: Part = ("CLIPVisionModel", {
+    "hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 24, "num_attention_heads": 16, "image_size": 336,
+    "patch_size": 14,
 })  # fmt: skip
 CLIP_H: Part = ("CLIPTextModel", {
     "hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 23, "num_attention_heads": 16,
@@ -63,6 +70,8 @@ GEMMA_12B: Part = ("Gemma3TextModel", {
 })  # fmt: skip
 COG_VAE: Part = ("AutoencoderKLCogVideoX", {"scaling_factor": 0.7})
 WAN_TEXT = {"encoder_hidden_states": (1, 512, 4096)}
+HUNYUAN: dict[str, Any] = {"num_attention_heads": 24, "num_layers": 20}
+LTX: dict[str, Any] = {"num_attention_heads": 32, "num_layers": 28}
 WAN_22_VAE = {
     "base_dim": 160, "decoder_base_dim": 256, "z_dim": 48, "in_channels": 12, "out_channels": 12, "patch_size": 2,
     "is_residual": True, "scale_factor_spatial": 16, "latents_mean": [0.0] * 48, "latents_std": [1.0] * 48,
@@ -90,7 +99,8 @@ SCHEDULERS: dict[str, Part] = {
     "CogVideoXPipeline": COG_SCHEDULER, "CogVideoXImageToVideoPipeline": COG_SCHEDULER, "WanPipeline": WAN_SCHEDULER,
     "WanImageToVideoPipeline": WAN_SCHEDULER, "WanVACEPipeline": WAN_SCHEDULER, "LTXPipeline": FLOW,
     "LTXImageToVideoPipeline": FLOW, "LTXConditionPipeline": FLOW, "LTX2Pipeline": FLOW, "LTX2ImageToVideoPipeline": FLOW,
-    "HunyuanVideoPipeline": FLOW, "HunyuanVideo15Pipeline": FLOW, "HunyuanVideo15ImageToVideoPipeline": FLOW,
+    "HunyuanVideoPipeline": FLOW, "HunyuanVideoImageToVideoPipeline": FLOW,
+    "HunyuanVideo15Pipeline": FLOW, "HunyuanVideo15ImageToVideoPipeline": FLOW,
     "TextToVideoSDPipeline": ("DDIMScheduler", {}),
 }  # fmt: skip
 """Scheduler class and configuration of each pipeline."""
@@ -104,19 +114,32 @@ def _cogvideox(heads: int, layers: int, *, pipeline: str = "CogVideoXPipeline", 
 
 def _wan(
     heads: int, layers: int, width: int, vae: dict[str, Any] | None = None, *, pipeline: str = "WanPipeline",
-    boundary: float | None = None, each_token: bool = False, readers: tuple[Part, ...] = (UMT5_XXL,), **more: Any,
+    boundary: float | None = None, each_token: bool = False, readers: tuple[Part, ...] = (UMT5_XXL,),
+    few_steps: int | None = None, **more: Any,
 ) -> KnownModel:  # fmt: skip
     kind = "WanVACETransformer3DModel" if "vace_layers" in more else "WanTransformer3DModel"
     network = (kind, {"num_attention_heads": heads, "num_layers": layers, "ffn_dim": width, **more})
     options: tuple[tuple[str, Any], ...] = (("boundary_ratio", boundary),)
     options += () if pipeline == "WanVACEPipeline" else (("expand_timesteps", each_token),)
     two = boundary is not None
-    return KnownModel(pipeline, network, ("AutoencoderKLWan", vae or {}), readers, WAN_TEXT, options, two)
+    return KnownModel(pipeline, network, ("AutoencoderKLWan", vae or {}), readers, WAN_TEXT, options, two, few_steps)
 
 
-def _hunyuan15(pipeline: str, *readers: Part) -> KnownModel:
-    network: Part = ("HunyuanVideo15Transformer3DModel", {})
-    return KnownModel(pipeline, network, ("AutoencoderKLHunyuanVideo15", {}), (QWEN_7B, BYT5, *readers), HUNYUAN_15_TEXT)
+def _hunyuan(pipeline: str, text_tokens: int, *readers: Part, few_steps: int | None = None, **more: Any) -> KnownModel:
+    network: Part = ("HunyuanVideoTransformer3DModel", {**HUNYUAN, "guidance_embeds": True, **more})
+    text = {
+        "encoder_hidden_states": (1, text_tokens, 4096), "pooled_projections": (1, 768),
+        "encoder_attention_mask": (1, text_tokens),
+    }  # fmt: skip
+    return KnownModel(
+        pipeline, network, ("AutoencoderKLHunyuanVideo", {}), (LLAMA_8B, CLIP_L, *readers), text, few_steps=few_steps
+    )
+
+
+def _hunyuan15(pipeline: str, *readers: Part, few_steps: int | None = None) -> KnownModel:
+    network: Part = ("HunyuanVideo15Transformer3DModel", {"num_attention_heads": 16, "num_layers": 54})
+    vae: Part = ("AutoencoderKLHunyuanVideo15", {})
+    return KnownModel(pipeline, network, vae, (QWEN_7B, BYT5, *readers), HUNYUAN_15_TEXT, few_steps=few_steps)
 
 
 IMAGE: dict[str, Any] = {"pipeline": "WanImageToVideoPipeline", "in_channels": 36}
@@ -131,10 +154,10 @@ KNOWN_MODELS: dict[str, KnownModel] = {
         48, 42, use_rotary_positional_embeddings=True, use_learned_positional_embeddings=True, in_channels=32,
         pipeline="CogVideoXImageToVideoPipeline",
     ),
-    "Wan-AI/Wan2.1-T2V-1.3B-Diffusers": _wan(12, 30, 8960),
-    "Wan-AI/Wan2.1-T2V-14B-Diffusers": _wan(40, 40, 13824),
+    "Wan-AI/Wan2.1-T2V-1.3B-Diffusers": _wan(12, 30, 8960, few_steps=3),
+    "Wan-AI/Wan2.1-T2V-14B-Diffusers": _wan(40, 40, 13824, few_steps=4),
     "Wan-AI/Wan2.1-I2V-14B-480P-Diffusers": _wan(
-        40, 40, 13824, **IMAGE, image_dim=1280, added_kv_proj_dim=5120, readers=(UMT5_XXL, CLIP_H_SIGHT)
+        40, 40, 13824, **IMAGE, image_dim=1280, added_kv_proj_dim=5120, readers=(UMT5_XXL, CLIP_H_SIGHT), few_steps=4
     ),
     "Wan-AI/Wan2.1-VACE-1.3B-diffusers": _wan(
         12, 30, 8960, pipeline="WanVACEPipeline", vace_layers=list(range(0, 30, 2)), vace_in_channels=96
@@ -142,31 +165,35 @@ KNOWN_MODELS: dict[str, KnownModel] = {
     "Wan-AI/Wan2.1-VACE-14B-diffusers": _wan(
         40, 40, 13824, pipeline="WanVACEPipeline", vace_layers=list(range(0, 40, 5)), vace_in_channels=96
     ),
-    "Wan-AI/Wan2.2-TI2V-5B-Diffusers": _wan(24, 30, 14336, WAN_22_VAE, each_token=True, in_channels=48, out_channels=48),
-    "Wan-AI/Wan2.2-T2V-A14B-Diffusers": _wan(40, 40, 13824, boundary=0.875),
-    "Wan-AI/Wan2.2-I2V-A14B-Diffusers": _wan(40, 40, 13824, boundary=0.9, **IMAGE),
+    "Wan-AI/Wan2.2-TI2V-5B-Diffusers": _wan(
+        24, 30, 14336, WAN_22_VAE, each_token=True, in_channels=48, out_channels=48, few_steps=4
+    ),
+    "Wan-AI/Wan2.2-T2V-A14B-Diffusers": _wan(40, 40, 13824, boundary=0.875, few_steps=4),
+    "Wan-AI/Wan2.2-I2V-A14B-Diffusers": _wan(40, 40, 13824, boundary=0.9, few_steps=4, **IMAGE),
     "Lightricks/LTX-Video": KnownModel(
-        "LTXPipeline", ("LTXVideoTransformer3DModel", {}), ("AutoencoderKLLTXVideo", {}), (T5_XXL,), LTX_TEXT
+        "LTXPipeline", ("LTXVideoTransformer3DModel", LTX), ("AutoencoderKLLTXVideo", {}), (T5_XXL,), LTX_TEXT
     ),
     "Lightricks/LTX-Video-0.9.5": KnownModel(
-        "LTXConditionPipeline", ("LTXVideoTransformer3DModel", {}), ("AutoencoderKLLTXVideo", LTX_095_VAE), (T5_XXL,), LTX_TEXT
+        "LTXConditionPipeline", ("LTXVideoTransformer3DModel", LTX), ("AutoencoderKLLTXVideo", LTX_095_VAE), (T5_XXL,), LTX_TEXT
     ),
     "Lightricks/LTX-Video-0.9.8-13B-distilled": KnownModel(
         "LTXConditionPipeline",
-        ("LTXVideoTransformer3DModel", {"num_layers": 48, "attention_head_dim": 128, "cross_attention_dim": 4096}),
-        ("AutoencoderKLLTXVideo", LTX_095_VAE), (T5_XXL,), LTX_TEXT,
+        ("LTXVideoTransformer3DModel", {**LTX, "num_layers": 48, "attention_head_dim": 128, "cross_attention_dim": 4096}),
+        ("AutoencoderKLLTXVideo", LTX_095_VAE), (T5_XXL,), LTX_TEXT, few_steps=8,
     ),
     "Lightricks/LTX-2": KnownModel(
-        "LTX2Pipeline", ("LTX2VideoTransformer3DModel", {}),
+        "LTX2Pipeline", ("LTX2VideoTransformer3DModel", {"num_attention_heads": 32, "num_layers": 48}),
         ("AutoencoderKLLTX2Video", {"spatial_compression_ratio": 32, "temporal_compression_ratio": 8}), (GEMMA_12B,), LTX2_TEXT,
+        few_steps=8,
     ),
-    "hunyuanvideo-community/HunyuanVideo": KnownModel(
-        "HunyuanVideoPipeline", ("HunyuanVideoTransformer3DModel", {"guidance_embeds": True}), ("AutoencoderKLHunyuanVideo", {}),
-        (LLAMA_8B, CLIP_L),
-        {"encoder_hidden_states": (1, 256, 4096), "pooled_projections": (1, 768), "encoder_attention_mask": (1, 256)},
+    "hunyuanvideo-community/HunyuanVideo": _hunyuan("HunyuanVideoPipeline", 256, few_steps=6),
+    "hunyuanvideo-community/HunyuanVideo-I2V": _hunyuan(
+        "HunyuanVideoImageToVideoPipeline", 396, CLIP_L_SIGHT, image_condition_type="token_replace"
     ),
     "hunyuanvideo-community/HunyuanVideo-1.5-Diffusers-480p_t2v": _hunyuan15("HunyuanVideo15Pipeline"),
-    "hunyuanvideo-community/HunyuanVideo-1.5-Diffusers-480p_i2v": _hunyuan15("HunyuanVideo15ImageToVideoPipeline", SIGLIP),
+    "hunyuanvideo-community/HunyuanVideo-1.5-Diffusers-480p_i2v": _hunyuan15(
+        "HunyuanVideo15ImageToVideoPipeline", SIGLIP, few_steps=8
+    ),
     "ali-vilab/text-to-video-ms-1.7b": KnownModel(
         "TextToVideoSDPipeline", ("UNet3DConditionModel", {"cross_attention_dim": 1024, "attention_head_dim": 64}),
         ("AutoencoderKL", {
@@ -177,5 +204,20 @@ KNOWN_MODELS: dict[str, KnownModel] = {
     ),
 }  # fmt: skip
 """Models by their name on the hub."""
+STRUCTURE = ("num_attention_heads", "num_layers", "in_channels", "image_condition_type", "patch_size_t")
+"""Entries of a network's configuration by which models of a family are told apart."""
+
+
+def recognised(pipeline: str, network: Mapping[str, Any], *, two_networks: bool = False) -> str | None:
+    """The name of the known model that a folder with this pipeline and network configuration most likely holds."""
+    alike: dict[str, int] = {}
+    for name, known in KNOWN_MODELS.items():
+        told = {key: value for key, value in known.network[1].items() if key in STRUCTURE}
+        same = "num_layers" in told and all(network.get(key) == value for key, value in told.items())
+        if same and (known.pipeline, known.two_networks) == (pipeline, two_networks):
+            alike[name] = len(told)
+    return max(alike, key=lambda name: alike[name], default=None)
+
+
 RENAMED = {f"{SAME_OWNERS['THUDM']}/{name.split('/')[1]}": name for name in KNOWN_MODELS if name.startswith("THUDM/")}
 """The owner of CogVideoX has two names on the hub."""

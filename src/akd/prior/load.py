@@ -11,7 +11,7 @@ import torch
 
 from akd.creatures.action_list import FIRST_EDITION
 from akd.errors import AkdError
-from akd.prior.download import Tell, download
+from akd.prior.download import Tell, download, folder_licence
 from akd.prior.embedded.family import embedded_family
 from akd.prior.families import family_class
 from akd.prior.family import Family, FilmGrid
@@ -62,16 +62,26 @@ def load_planned(plan: Plan, tell: Tell | None = None) -> VideoPrior:
         check_packages(name, index)
         folder = _called(name, download, name, index, family.unneeded, tell)
     check_weights(folder, index, family.unneeded)
+    if not plan.known and not Path(name).is_dir():  # now its configuration is here
+        plan = replace(plan_prior(str(folder), plan.wanted, way_back=plan.way_back), name=name)
+        _tell(tell, plan.sentence)
     made: Family | None = None
     if plan.is_plain:
         made = embedded_family(folder, index, dtype=DTYPES[plan.dtype], device=plan.device)
     if made is None:
         check_packages(name, index)
+        if Path(name).is_dir():
+            _tell(tell, folder_licence(folder, index))
         made = family(_pipeline(str(folder), index, plan, family.unneeded))
         place(made, torch.device(plan.device), plan.offload, spread=plan.wanted.spread)
     prior = _prior(made, folder, tell)
     prior.batch = plan.batch
     return prior if plan.film is None else prior.with_film(dict(zip(("frames", "height", "width"), plan.film, strict=True)))
+
+
+def _tell(tell: Tell | None, sentence: str | None) -> None:
+    if tell is not None and sentence is not None:
+        tell(sentence)
 
 
 def check_reachable(name: str) -> None:

@@ -49,6 +49,10 @@ class Plan:
     """Memory of the device that is free."""
     wanted: Hardware = Hardware()  # noqa: RUF009 - frozen
     """What was asked for; further weights and ways to compute are taken from it."""
+    way_back: bool = True
+    """Whether gradients will go through the autoencoder."""
+    known: bool = True
+    """Whether the model's memory could be planned, which needs its configuration."""
 
     @property
     def is_plain(self) -> bool:
@@ -61,8 +65,10 @@ class Plan:
     def hardware(self) -> Hardware:
         """The plan as what a user could have asked for."""
         film = None if self.film is None else "x".join(map(str, self.film))
-        chosen: dict[str, Any] = {"device": self.device, "dtype": self.dtype, "offload": self.offload, "film": film}
-        return replace(self.wanted, **chosen, quantize=self.quantize)
+        chosen: dict[str, Any] = {"device": self.device, "dtype": self.dtype, "film": film}
+        if self.known:
+            chosen |= {"offload": self.offload, "quantize": self.quantize}
+        return replace(self.wanted, **chosen)
 
     @property
     def sentence(self) -> str:
@@ -74,6 +80,7 @@ class Plan:
         if self.peak_gigabytes is not None:
             free = "" if self.free_gigabytes is None else f" of {self.free_gigabytes:.1f} free"
             parts.append(f"about {self.peak_gigabytes:.1f} GB{free}")
+        parts += [] if self.known else ["what memory it needs is not known before its configuration is here"]
         return "; ".join(parts) + "."
 
 
@@ -91,7 +98,7 @@ def plan_prior(name: str, wanted: Hardware = Hardware(), *, way_back: bool = Tru
     try:
         needs = memory_needs(name, dtype=DTYPES[dtype], film=plan.film, spill=device != "cpu")
     except UNKNOWN:
-        return plan
+        return replace(plan, known=False, way_back=way_back)
     return fit(plan, wanted, needs, free_gigabytes(device), way_back=way_back)
 
 
@@ -127,7 +134,7 @@ def fit(plan: Plan, wanted: Hardware, needs: MemoryNeeds, free: float, *, way_ba
                 film = plan.film if tried is needs else tried.film
                 return replace(
                     plan, offload=offload, quantize=quantize, film=film, batch=batch,
-                    peak_gigabytes=peak + RESERVE_GIGABYTES, free_gigabytes=free,
+                    peak_gigabytes=peak + RESERVE_GIGABYTES, free_gigabytes=free, way_back=way_back,
                 )  # fmt: skip
     offload, quantize = ways[-1]
     least = _peak(needs, plan, offload, _weight_share(needs, wanted, quantize), way_back) + RESERVE_GIGABYTES

@@ -54,7 +54,7 @@ class VideoPrior:
     negative_prompt = ""
     """What the model's makers guide away from."""
     scene = ""
-    """How our films look, as a sentence that may follow a prompt."""
+    """A prompt, where the braces are, with view and ground of our films."""
 
     def __init__(self, family: Family, film: FilmSettings | None = None) -> None:
         self.family = family
@@ -146,11 +146,16 @@ class VideoPrior:
 
     @torch.no_grad()
     def control(
-        self, film: Float[Tensor, "batch frame height width 3"], first: Float[Tensor, "batch height width 3"] | None = None
+        self, film: Float[Tensor, "batch frame height width 3"], first: Float[Tensor, "batch height width 3"] | None = None,
+        reference: Float[Tensor, "batch height width 3"] | None = None,
     ) -> Condition:  # fmt: skip
-        """A control film, whose motion the model's own films follow, and the first frame if it is known, too."""
+        """A control film, whose motion the model's own films follow, and the first frame if it is known, too.
+
+        A picture for reference shows how things look, from anywhere; it is for samples, whose latents begin with its cells.
+        """
         self.check_film(*film.shape[1:4])
-        return self.family.control(self._pixels(film), None if first is None else self._pixels(first[:, None]))
+        pictures = (None if each is None else self._pixels(each[:, None]) for each in (first, reference))
+        return self.family.control(self._pixels(film), *pictures)
 
     def _pixels(self, video: Float[Tensor, "batch frame height width 3"]) -> Tensor:
         """Videos as autoencoders take them."""
@@ -191,14 +196,15 @@ class VideoPrior:
     ) -> Latents:  # fmt: skip
         """Latents of new videos by deterministic sampling (DDIM, or Euler for flow models)."""
         film = film or self.film
-        shape = self.latent_shape(film.frames, film.height, film.width)
+        shape, ahead = self.latent_shape(film.frames, film.height, film.width), condition.ahead if condition is not None else 0
+        shape = shape._replace(frame=shape.frame + ahead)
         z = torch.randn((count, *shape), generator=torch.Generator().manual_seed(seed)).to(self.device)
         words, without = self.embed(text), self.embed(negative)
         times = self.schedule.sampling_times(steps).to(self.device)
         for now, then in pairwise(times):
             x0, noise = self.denoise(z, now.expand(count), words, without, guidance, condition)
             z = x0 if then == 0 else add_noise(x0, noise, self.schedule.level(then[None]))
-        return z if condition is None else condition.put_into(z)
+        return z if condition is None else condition.put_into(z)[:, :, ahead:]
 
     def sample(
         self, text: str, *, count: int = 1, steps: int = 30, guidance: float = 5.0, seed: int = 0,

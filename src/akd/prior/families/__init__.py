@@ -4,6 +4,7 @@ from akd.errors import AkdError
 from akd.prior.families.cogvideox import CogVideoX, CogVideoXImage
 from akd.prior.families.hunyuan import HunyuanVideo
 from akd.prior.families.hunyuan15 import HunyuanVideo15, HunyuanVideo15Image
+from akd.prior.families.hunyuan_image import HunyuanVideoImage
 from akd.prior.families.ltx import LTXCondition, LTXImage, LTXVideo
 from akd.prior.families.ltx2 import LTX2, LTX2Image
 from akd.prior.families.modelscope import ModelScope
@@ -15,7 +16,7 @@ FAMILIES: dict[str, type[Family]] = {
     family.pipeline_class: family
     for family in (
         CogVideoX, CogVideoXImage, Wan, WanImage, WanVACE, LTXVideo, LTXImage, LTXCondition, LTX2, LTX2Image, HunyuanVideo,
-        HunyuanVideo15, HunyuanVideo15Image, ModelScope,
+        HunyuanVideoImage, HunyuanVideo15, HunyuanVideo15Image, ModelScope,
     )
 }  # fmt: skip
 

@@ -17,6 +17,10 @@ EMBEDDED_GUIDANCE = 1.0
 
 class HunyuanVideo(Family):
     pipeline_class = "HunyuanVideoPipeline"
+    scene = (
+        "{} Wide shot from the front right; the camera follows smoothly, and the whole body stays in the picture. The background"
+        " is a floor of grey tiles before a pale sky, in soft daylight. 3D animation style."
+    )
 
     def __init__(self, pipe: Any) -> None:
         super().__init__(pipe)

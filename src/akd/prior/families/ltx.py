@@ -29,6 +29,11 @@ EIGHT_STEPS = (1.0, 0.99375, 0.9875, 0.98125, 0.975, 0.909375, 0.725, 0.421875)
 class LTXVideo(Family):
     pipeline_class = "LTXPipeline"
     negative_prompt = "worst quality, inconsistent motion, blurry, jittery, distorted"
+    scene = (
+        "{} The whole body stays in the frame. The camera is at the front right, at the height of the body, and moves along at"
+        " the same speed. The floor is made of grey tiles, the sky behind is pale and even, and the light is soft. The scene is"
+        " computer-generated imagery."
+    )
     takes_first_frame = True
     residual_block = "LTXVideoResnetBlock3d"
     """Class of the blocks in its autoencoder that hold the most memory."""

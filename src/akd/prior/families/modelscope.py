@@ -16,6 +16,7 @@ ENCODE_CHUNK_FRAMES = 4
 
 class ModelScope(Family):
     pipeline_class = "TextToVideoSDPipeline"
+    scene = "{} Whole body, seen from the front right, grey floor, pale sky."
     encode_chunk_frames = ENCODE_CHUNK_FRAMES
 
     @property

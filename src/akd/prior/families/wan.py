@@ -31,6 +31,10 @@ IMAGE_TOKENS = 257
 
 class Wan(Family):
     pipeline_class = "WanPipeline"
+    scene = (
+        "{} 3D animation, a floor of grey tiles before a pale sky, soft daylight. Full shot from the front right, tracking shot:"
+        " the camera follows smoothly and the whole body stays in the picture."
+    )
     encode_chunk_frames = 5
 
     def __init__(self, pipe: Any) -> None:

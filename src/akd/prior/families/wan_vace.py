@@ -27,14 +27,19 @@ class WanVACE(Wan):
         frames = 1 + (cells - 1) * self.pipe.vae_scale_factor_temporal
         return self.control(picture.new_zeros(*picture.shape[:2], frames, *picture.shape[3:]), picture)
 
-    def control(self, film: Pixels, first: Picture | None = None) -> Condition:
+    def control(self, film: Pixels, first: Picture | None = None, reference: Picture | None = None) -> Condition:
+        """A picture for reference comes before the film, kept as a whole."""
         made = torch.ones_like(film[:, :1])
         if first is not None:
             film = torch.cat((first, film[:, :, 1:]), 2)
             made[:, :, 0] = 0
         latents = torch.cat((self.encode(film * (1 - made)), self.encode(film * made)), 1)
-        masks = self._masks(made, latents.shape[2])
-        return Condition(torch.cat((latents, masks), 1), 0 if first is None else 1)
+        given = torch.cat((latents, self._masks(made, latents.shape[2])), 1)
+        if reference is not None:
+            shown = self.encode(reference)
+            nothing = shown.new_zeros(len(shown), given.shape[1] - shown.shape[1], *shown.shape[2:])
+            given = torch.cat((torch.cat((shown, nothing), 1), given), 2)
+        return Condition(given, 0 if first is None else 1, ahead=0 if reference is None else 1)
 
     def _masks(self, made: Tensor, cells: int) -> Tensor:
         """Masks of the pixels of each cell, from one frame of each."""
