@@ -15,7 +15,7 @@ from akd.pipeline import results, runs
 from akd.pipeline.job import Job, Progress
 from akd.pipeline.run_folder import RunFolder
 from akd.pipeline.runs import begin_runs, resume_runs
-from akd.reconstruct.skinned import skinned_splats
+from akd.reconstruct.skinned import Mode, skinned_splats
 from akd.render.preview import PreviewSettings
 from akd.rig import Rig
 from akd.splats import SkinnedSplats
@@ -31,8 +31,8 @@ PERSON = person()
 
 
 @cache
-def splats_of_the_person(rig: Rig, *, resolution: int) -> SkinnedSplats:
-    return skinned_splats(PERSON, count=500, resolution=resolution)
+def splats_of_the_person(rig: Rig, *, mode: Mode, resolution: int) -> SkinnedSplats:
+    return skinned_splats(PERSON, mode=mode, count=500, resolution=resolution)
 
 
 class Killed(BaseException):

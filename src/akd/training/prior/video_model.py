@@ -41,10 +41,10 @@ BALANCE = 0.5
 """How far rare actions are drawn more often: 0 as often as they occur, 1 every action equally often."""
 FORMULA_SHARE = 0.35
 """Share of films of our own formulas in a batch."""
-CONTRAST = 0.1
+CONTRAST = 0.4
 """Weight of telling a film's caption from that of another action. Without it, sentences make so little of the error that
 after 4,850 steps even filmed people were told apart no better than strangers (docs/log.md)."""
-CONTRAST_MARGIN = 0.03
+CONTRAST_MARGIN = 0.08
 """Relative difference of two captions' errors at which they count as told apart."""
 SAME_ACTION = {"gallop": "run", "fall": "die", "get_up": "stand_up", "sit": "sit_down", "hop": "jump", "bite": "attack"}
 """Actions that are too much alike to be told apart in two seconds."""
