@@ -224,4 +224,4 @@ def test_few_step_models_of_another_library_are_read_as_what_they_consist_of(tmp
     tiny("wan").save_pretrained(tmp_path)
     index = json.loads((tmp_path / "model_index.json").read_text())
     (tmp_path / "model_index.json").write_text(json.dumps(index | {"_class_name": "WanDMDPipeline"}))
-    assert load_prior(str(tmp_path)).family.pipeline_class == "WanPipeline"
+    assert load_prior(str(tmp_path), film="5x32x32").family.pipeline_class == "WanPipeline"
