@@ -17,9 +17,11 @@ from akd.pipeline import doctor as findings
 from akd.pipeline.cost import big_clips, clip_cost, cost_line, in_words, seconds_left
 from akd.pipeline.doctor import examine, fits
 from akd.pipeline.selftest import agreement, full_step
-from akd.prior.info import MemoryNeeds, memory_needs
+from akd.prior.family import FilmGrid
+from akd.prior.info import MemoryNeeds, PriorInfo
 from akd.prior.load import load_prior
 from akd.prior.plan import Plan
+from akd.prior.prior import LatentShape
 from akd.prior.tables import CARD_TERAFLOPS
 from akd.reconstruct.skinned import skinned_splats
 
@@ -49,13 +51,19 @@ def test_what_is_missing_is_named_and_ends_in_status_1(
     assert "! embedded prior: does not run (The weights are cut off" in said
 
 
+NEEDS = MemoryNeeds((49, 480, 720), FilmGrid(16, 1, 4), 11.0, 11.0, 0.5, 9.5, 1.5, 16.5, 14.0)
+
+
+def work(predict: float, encode: float, few_steps: int | None = None) -> PriorInfo:
+    """A model with so much work [TFLOP] for a guided prediction and for an encoding with its way back."""
+    return PriorInfo("some/model", 1, 1, 1, *NEEDS.film, LatentShape(16, 13, 60, 90), 17550, NEEDS, encode, predict, few_steps)
+
+
 def test_models_are_fitted_to_a_card(monkeypatch: pytest.MonkeyPatch) -> None:
-    needs = MemoryNeeds((49, 480, 720), memory_needs("embedded").grid, 11.0, 11.0, 0.5, 9.5, 1.5, 16.5, 14.0)
-    monkeypatch.setattr(findings, "memory_needs", lambda name: needs)
+    monkeypatch.setattr(findings, "memory_needs", lambda name: NEEDS)
     monkeypatch.setattr(findings, "KNOWN_MODELS", {"some/model": None})
-    work: Any = SimpleNamespace(predict_teraflop=600.0, encode_teraflop=450.0)
-    monkeypatch.setattr(findings, "prior_info", lambda name, **film: work)
-    expected = clip_cost(work, RECIPES["big"]).seconds
+    monkeypatch.setattr(findings, "prior_info", lambda name, **film: work(600.0, 450.0))
+    expected = clip_cost(work(600.0, 450.0), RECIPES["big"]).seconds
     (found,) = fits(24.0)
     assert found.clip_seconds == pytest.approx(expected)
     assert found.plan is not None
@@ -81,24 +89,20 @@ def test_the_cost_of_a_clip_counts_what_a_run_does(guidance: float, monkeypatch:
     # A gait whose legs alternate wins, so that everything which may happen does.
     monkeypatch.setattr(loop, "best_of", lambda errors, count: [1, 0][:count])
     recipe = replace(RECIPES["big"], denoising_steps=2, fit_steps=1, guidance=guidance)
-    work: Any = SimpleNamespace(predict_teraflop=2.0, encode_teraflop=0.0)
-    cost = clip_cost(work, recipe)
+    cost = clip_cost(work(2.0, 0.0), recipe)
     found, encoded = counted(recipe)
     assert cost.evaluations == found
     assert cost.seconds == pytest.approx(found / CARD_TERAFLOPS)
     looks, others = 4 + 2 + 6, 6 * 3 + 2 * 8 + 2 * 3
     assert encoded == looks + others
-    costly: Any = SimpleNamespace(predict_teraflop=0.0, encode_teraflop=1.0)
-    assert clip_cost(costly, recipe).seconds == pytest.approx((looks + others / 3) / CARD_TERAFLOPS)
+    assert clip_cost(work(0.0, 1.0), recipe).seconds == pytest.approx((looks + others / 3) / CARD_TERAFLOPS)
 
 
 def test_few_step_versions_take_few_evaluations() -> None:
-    work: Any = SimpleNamespace(predict_teraflop=2.0, encode_teraflop=1.0, few_steps=4)
-    big, few = big_clips(work)
+    big, few = big_clips(work(2.0, 1.0, 4))
     assert few is not None
     assert (big.evaluations - few.evaluations, few.seconds < big.seconds) == (12 * (12 * 2 - 4), True)
-    work.few_steps = None
-    assert big_clips(work) == (big, None)
+    assert big_clips(work(2.0, 1.0)) == (big, None)
 
 
 def test_half_precision_keeps_the_direction_of_joint_gradients() -> None:

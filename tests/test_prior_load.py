@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
 from akd.errors import AkdError
 from akd.prior import folder as hub
@@ -220,8 +221,19 @@ def test_missing_libraries_are_named_with_the_extra(monkeypatch: pytest.MonkeyPa
     assert "pip install 'akd[prior]'" in refusal(str(tmp_path))
 
 
+def test_a_text_encoder_that_sees_pictures_reads_again_for_every_first_frame(tmp_path: Path) -> None:
+    tiny("hunyuan-i2v").save_pretrained(tmp_path)
+    prior = load_prior(str(tmp_path), film="5x32x32")
+    prior.read(("a dog", ""))
+    one, other = (prior.condition(torch.full((1, 32, 32, 3), shade)) for shade in (0.2, 0.9))
+    z_t, t = torch.randn(2, *prior.film_latents, generator=torch.Generator().manual_seed(0)), torch.tensor([0.5, 0.5])
+    seen = prior.predict(z_t, t, prior.embed("a dog"), one)
+    assert (prior.predict(z_t, t, prior.embed("a dog"), other) - seen)[:, :, 1:].abs().max() > 1e-5
+    torch.testing.assert_close(prior.predict(z_t, t, prior.embed("a dog"), one), seen)
+
+
 def test_few_step_models_of_another_library_are_read_as_what_they_consist_of(tmp_path: Path) -> None:
     tiny("wan").save_pretrained(tmp_path)
     index = json.loads((tmp_path / "model_index.json").read_text())
     (tmp_path / "model_index.json").write_text(json.dumps(index | {"_class_name": "WanDMDPipeline"}))
-    assert load_prior(str(tmp_path)).family.pipeline_class == "WanPipeline"
+    assert load_prior(str(tmp_path), film="5x32x32").family.pipeline_class == "WanPipeline"

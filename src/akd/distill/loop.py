@@ -321,7 +321,7 @@ def initial_trajectory(task: Task, assumptions: Assumptions) -> Trajectory:
     recipe, rig, randomness = task.recipe, task.rig, torch.Generator().manual_seed(task.seed)
     anatomy = (hinges_of(rig), neutral_pose(rig)) if recipe.anatomy else ()
     if recipe.scales == "plain":
-        scale = np.ones(channel_count(rig.skeleton))
+        scale: Float[np.ndarray, " channel"] | None = np.ones(channel_count(rig.skeleton))
     else:
         scale = None if assumptions.is_gait or recipe.curves != "fourier" else joint_reach(rig)
     trajectory = Trajectory(

@@ -80,7 +80,7 @@ class Plan:
         if self.peak_gigabytes is not None:
             free = "" if self.free_gigabytes is None else f" of {self.free_gigabytes:.1f} free"
             parts.append(f"about {self.peak_gigabytes:.1f} GB{free}")
-        parts += [] if self.known else ["what memory it needs is not known before its configuration is here"]
+        parts += [] if self.known else ["what memory it needs is not known"]
         return "; ".join(parts) + "."
 
 

@@ -56,7 +56,11 @@ class HunyuanVideo(Family):
         return self.pipe.vae.decode(latents / self.pipe.vae.config.scaling_factor).sample
 
     def predict(self, z_t: Latents, time: Tensor, text: TextEmbedding, condition: Condition | None = None) -> Latents:
+        return self.call(z_t, time, text)
+
+    def call(self, seen: Tensor, time: Tensor, text: TextEmbedding) -> Latents:
+        """The network's prediction of what it is shown."""
         guidance = None
         if self.pipe.transformer.config.guidance_embeds:
-            guidance = torch.full_like(time, EMBEDDED_GUIDANCE * 1000, dtype=z_t.dtype)
-        return self.pipe.transformer(z_t, timestep=time.to(z_t.dtype), guidance=guidance, return_dict=False, **text)[0]
+            guidance = torch.full_like(time, EMBEDDED_GUIDANCE * 1000, dtype=seen.dtype)
+        return self.pipe.transformer(seen, timestep=time.to(seen.dtype), guidance=guidance, return_dict=False, **text)[0]

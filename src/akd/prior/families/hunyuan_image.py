@@ -67,7 +67,7 @@ class HunyuanVideoImage(HunyuanVideo):
         words = {name: part for name, part in text.items() if name != SENTENCE}
         if condition is not None and SENTENCE in text:
             words |= self._read_with(text[SENTENCE], text["pooled_projections"], condition.extra["picture"], z_t)
-        return super().predict(self._input(z_t, condition), time, words)
+        return self.call(self._input(z_t, condition), time, words)
 
     def _input(self, z_t: Latents, condition: Condition | None) -> Tensor:
         if self.in_film:
@@ -86,7 +86,7 @@ class HunyuanVideoImage(HunyuanVideo):
         from PIL import Image
 
         found = []
-        for number, one, picture in zip(numbers.flatten().tolist(), pooled, pictures.cpu().numpy(), strict=True):
+        for number, one, picture in zip(numbers.flatten().cpu().tolist(), pooled, pictures.cpu().numpy(), strict=True):
             key = number, picture.tobytes()
             if key not in self._seen:
                 embedded, _, mask = self._read(self._sentences[number], Image.fromarray(picture), one[None])

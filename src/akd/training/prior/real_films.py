@@ -82,7 +82,7 @@ def film_pairs(motions: Path, rounds: int, *, part: str = "train") -> Iterator[t
     clips = real_clips(motions, part)
     counts = Counter(clip.action for clip in clips)
     taken: Counter[str] = Counter()
-    turns = []
+    turns: list[tuple[float, int, RealClip, int]] = []
     for number in range(rounds):
         for index in np.random.default_rng((7, number)).permutation(len(clips)):
             action = clips[index].action
