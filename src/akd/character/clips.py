@@ -109,18 +109,20 @@ def read_clip(rig: Rig, name: str, fps: float = 30.0) -> ReadClip:
     world = origin.file.sample(name, np.linspace(0, clip.duration, frames))
     if not np.all(np.isfinite(world)):
         raise AkdError(f"Clip {name!r} of {rig.name} contains values that are not finite, so it cannot be played.")
-    T_stage_file = np.linalg.inv(origin.T_file_stage)
-    moved = T_stage_file @ world @ np.linalg.inv(origin.file.rest) @ origin.T_file_stage
+    from_rest = np.linalg.inv(origin.file.rest) @ origin.T_file_stage
+    moved = np.linalg.inv(origin.T_file_stage) @ world @ from_rest
+    del world  # hours of frames need gigabytes
     joints = torch.as_tensor(moved[:, origin.bone_of_joint])
     rest = torch.as_tensor(np.append(rig.skeleton.positions[0], 1.0))
     rotation, root = nearest_rotation(joints[..., :3, :3]), (joints[:, 0] @ rest)[:, :3]
     posed = _posed(rig.skeleton, root, rotation)
-    if _distances(rig, moved, posed).mean() > MAX_UNFITTED_ERROR:
+    residual, worst = _distance(rig, moved, posed)
+    if residual > MAX_UNFITTED_ERROR:
         posed = fit_rotations(_skin_of_file(rig, moved, SAMPLED_POINTS), posed)
-    lost = _distances(rig, moved, posed)
+        residual, worst = _distance(rig, moved, posed)
     rate = (frames - 1) / clip.duration if clip.duration > 0 else fps
     motion = from_stage_rotations(rig.skeleton, posed.position[:, 0], posed.rotation, rate)
-    return ReadClip(Motion(motion.pose.to(torch.float32), rate), float(lost.mean()), float(lost.max()))
+    return ReadClip(Motion(motion.pose.to(torch.float32), rate), residual, worst)
 
 
 def bone_matrices(rig: Rig, motion: Motion) -> Float[np.ndarray, "frame bone 4 4"]:
@@ -149,13 +151,15 @@ def _posed(skeleton: Skeleton, root: Float[torch.Tensor, "frame 3"], rotation: F
     return compose(skeleton, root, torch.cat((rotation[:, :1], above @ rotation[:, 1:]), 1))
 
 
-def _distances(rig: Rig, moved: Float[np.ndarray, "frame bone 4 4"], posed: Posed) -> Float[Tensor, "frame point"]:
-    """Between the file's own skinned vertices and ours [ℓ], some frames at a time so that long clips need little memory."""
-    parts = [slice(start, start + CHUNK_FRAMES) for start in range(0, len(moved), CHUNK_FRAMES)]
-    targets = (_skin_of_file(rig, moved[part], 5 * SAMPLED_POINTS) for part in parts)
-    return torch.cat(
-        [each.distances(Posed(posed.rotation[part], posed.position[part])) for each, part in zip(targets, parts, strict=True)]
-    )
+def _distance(rig: Rig, moved: Float[np.ndarray, "frame bone 4 4"], posed: Posed) -> tuple[float, float]:
+    """Mean and largest distance of our skinned vertices from the file's own [ℓ], some frames at a time."""
+    total, worst = 0.0, 0.0
+    for start in range(0, len(moved), CHUNK_FRAMES):
+        part = slice(start, start + CHUNK_FRAMES)
+        target = _skin_of_file(rig, moved[part], 5 * SAMPLED_POINTS)
+        distances = target.distances(Posed(posed.rotation[part], posed.position[part]))
+        total, worst = total + float(distances.mean(-1).sum()), max(worst, float(distances.max()))
+    return total / len(moved), worst
 
 
 def _skin_of_file(rig: Rig, moved: Float[np.ndarray, "frame bone 4 4"], count: int) -> SkinTarget:

@@ -65,17 +65,15 @@ def evaluate(
 
     from akd.assets import load_clips
     from akd.contact.traces import trace
-    from akd.measure.body import body_motion
     from akd.measure.evaluation import evaluate_trace
-    from akd.measure.judge import judge_body
+    from akd.measure.judge import judge
 
     rig, names = load_clips(clip, forward=forward, height=height)
     found: dict[str, tuple] = {}
     for name in watched(names, len(names), f"measuring {rig.name}", quiet=as_json or len(names) == 1):
         read = _read_clip(rig, name, fps)
         traced = trace(rig, read.motion)  # the dearest part of a long clip: once for measures and judges
-        judged = judge_body(body_motion(rig, read.motion, traced))
-        found[name] = (evaluate_trace(rig, traced, from_file=True), read, judged)
+        found[name] = (evaluate_trace(rig, traced, from_file=True), read, judge(rig, read.motion, traced=traced))
     if as_json:
         shown = {name: x.as_dict() | {"residual": read.residual} | _judged(judged) for name, (x, read, judged) in found.items()}
         print_json(shown)

@@ -6,13 +6,14 @@ Nothing that makes or chooses motions may import this (see the import contracts)
 from dataclasses import dataclass
 from typing import Literal
 
+from akd.contact.traces import Trace
 from akd.measure.actions import ActionCheck, check_action, check_all
 from akd.measure.asked import RECOGNISED_AS, Asked
 from akd.measure.body import BodyMotion, body_motion
 from akd.measure.evaluation import Evaluation
 from akd.measure.leg_order import LegOrder, leg_order
 from akd.measure.recognise import NONE, Recognition, load_models, recognise
-from akd.motion import Motion
+from akd.motion import Motion, crop
 from akd.rig import Rig
 
 WishVerdict = Literal["as_asked", "not_as_asked", "unsure"]
@@ -20,6 +21,8 @@ CLEARLY = 0.5
 """The recogniser is sure of another action from this probability on …"""
 HARDLY = 0.2
 """… if the asked one has less than this."""
+MAX_SECONDS = 60.0
+"""Judges look at so much of a motion: no action takes longer."""
 SHOWN = {
     "walk": "walking", "run": "running", "jump": "a jump", "kick": "a kick", "punch": "a punch", "throw": "a throw",
     "pick up": "picking something up", "sit down": "sitting down", "get up": "getting up", "flip": "a flip", "fall": "a fall",
@@ -142,9 +145,13 @@ class Judgement:
         return f", whose check it fails ({name.replace('_', ' ')} {self.check.values[name]:.2f})"
 
 
-def judge(rig: Rig, motion: Motion, asked: Asked | None = None, measured: Evaluation | None = None) -> Judgement:
-    """Both judges on a motion; with what was ``measured`` of it, the order of its legs counts, too."""
-    return judge_body(body_motion(rig, motion), asked, measured)
+def judge(
+    rig: Rig, motion: Motion, asked: Asked | None = None, measured: Evaluation | None = None, traced: Trace | None = None
+) -> Judgement:
+    """Both judges on a motion, or its first minute; with what was ``measured`` of it, the order of its legs counts, too."""
+    if motion.duration > MAX_SECONDS:
+        motion, traced = crop(motion, 0, MAX_SECONDS), None
+    return judge_body(body_motion(rig, motion, traced), asked, measured)
 
 
 def judge_body(body: BodyMotion, asked: Asked | None = None, measured: Evaluation | None = None) -> Judgement:
