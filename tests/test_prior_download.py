@@ -13,15 +13,17 @@ from akd.prior import download as downloads
 from akd.prior import folder as hub
 from akd.prior import load
 from akd.prior.download import HubFile, check_room, download, folder_licence, licence_of, needed_files
+from akd.prior.families import FAMILIES
 from akd.prior.family import FilmGrid
 from akd.prior.hardware import Hardware
-from akd.prior.info import known_model
+from akd.prior.info import known_model, prior_info
 from akd.prior.known_models import KNOWN_MODELS, recognised
 from akd.prior.load import clamped_film
 from akd.prior.plan import plan_prior
 from akd.render.film import FilmSettings
 from in_process import command_line
 from test_prior_hardware import NEEDS
+from tiny_priors import tiny
 
 INDEX = {
     "_class_name": "LTX2Pipeline", "transformer": ["diffusers", "T"], "vae": ["diffusers", "V"],
@@ -91,6 +93,19 @@ def test_a_folder_is_planned_with_the_sentences_of_its_family(tmp_path: Path) ->
     (tmp_path / "model_index.json").write_text(json.dumps(index))
     found = known_model(str(tmp_path))
     assert (found.text, dict(found.options), found.network[0]) == (known.text, dict(known.options), known.network[0])
+
+
+FOLDERS = ("wan-2.2", "ltx", "ltx-2", "hunyuan", "hunyuan-i2v", "hunyuan-1.5", "cogvideox-5b", "modelscope")
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_folders_of_all_families_are_planned(name: str, tmp_path: Path) -> None:
+    pipe = tiny(name)
+    pipe.save_pretrained(tmp_path)
+    frames, height, width = FAMILIES[type(pipe).__name__](pipe).grid.nearest(5, 64, 64)
+    plan = plan_prior(str(tmp_path), Hardware(device="cpu", film=f"{frames}x{height}x{width}"))
+    assert plan.known
+    assert prior_info(str(tmp_path), frames=frames, size=(width, height)).predict_teraflop > 0
 
 
 def test_a_model_that_is_not_known_is_planned_when_its_configuration_is_here(monkeypatch: pytest.MonkeyPatch) -> None:

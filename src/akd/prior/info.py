@@ -27,6 +27,13 @@ from akd.prior.prior import LatentShape, VideoPrior
 QUANTIZED_SHARE = 0.53
 """Memory of a network with 8-bit weights, as a share of that in 16 bits: scales, norms and biases stay as they are."""
 
+TEXT_WIDTHS = {
+    "encoder_hidden_states": ("text_dim", "text_embed_dim", "caption_channels", "cross_attention_dim"),
+    "encoder_hidden_states_2": ("text_embed_2_dim",), "audio_encoder_hidden_states": ("caption_channels",),
+    "pooled_projections": ("pooled_projection_dim",),
+}  # fmt: skip
+"""Entries of networks' configurations that say how wide an embedded sentence is, by the network's argument."""
+
 
 @dataclass(frozen=True)
 class MemoryNeeds:
@@ -99,6 +106,14 @@ def prior_info(
     name: str = EMBEDDED, *, frames: int | None = None, size: tuple[int, int] | None = None, dtype: torch.dtype = torch.bfloat16
 ) -> PriorInfo:
     """Sizes and costs of a prior, for its own film or one of other frames and (width, height), on a card."""
+    try:
+        return _counted(name, frames, size, dtype)
+    except (AttributeError, TypeError, ValueError, KeyError, RuntimeError) as error:
+        reason = (str(error).strip() or type(error).__name__).split("\n")[0][:150].rstrip(".")
+        raise AkdError(f"The sizes of {name} cannot be counted from its configuration ({reason}): load it and look.") from error
+
+
+def _counted(name: str, frames: int | None, size: tuple[int, int] | None, dtype: torch.dtype) -> PriorInfo:
     known = known_model(name)
     prior, text_encoders = _built(name)
     width, height = size or (prior.film.width, prior.film.height)
@@ -244,12 +259,17 @@ def known_model(name: str) -> KnownModel:
 
 
 def _text_shapes(network: Part) -> Mapping[str, tuple[int, ...]]:
-    """Shapes of an embedded sentence: what the networks of a family say of it, or what known models of that family take."""
+    """Shapes of an embedded sentence: as many tokens as known models of that family take, as wide as the network says."""
     kind, config = network
-    if "max_text_seq_length" in config:
-        return {"encoder_hidden_states": (1, config["max_text_seq_length"], config.get("text_embed_dim", 1024))}
     alike = (known.text for known in KNOWN_MODELS.values() if known.network[0] == kind)
-    return next(alike, {"encoder_hidden_states": (1, 77, 1024)})
+    shapes = dict(next(alike, {"encoder_hidden_states": (1, 77, 1024)}))
+    if "max_text_seq_length" in config:
+        shapes = {"encoder_hidden_states": (1, config["max_text_seq_length"], 1024)}
+    for name, keys in TEXT_WIDTHS.items():
+        width = next((config[key] for key in keys if config.get(key) is not None), None)
+        if name in shapes and width is not None:
+            shapes[name] = (*shapes[name][:-1], width)
+    return shapes
 
 
 def build_on_meta(known: KnownModel) -> tuple[VideoPrior, list[nn.Module]]:

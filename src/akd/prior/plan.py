@@ -130,7 +130,7 @@ def fit(plan: Plan, wanted: Hardware, needs: MemoryNeeds, free: float, *, way_ba
             share = _weight_share(needs, wanted, quantize)
             peak = _peak(tried, plan, offload, share, way_back)
             if peak <= room:
-                batch = max(int((room - tried.resting(offload, share)) / tried.predict_gigabytes), 1)
+                batch = max(int((room - tried.resting(offload, share)) / max(tried.predict_gigabytes, 1e-6)), 1)
                 film = plan.film if tried is needs else tried.film
                 return replace(
                     plan, offload=offload, quantize=quantize, film=film, batch=batch,
