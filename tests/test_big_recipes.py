@@ -100,4 +100,4 @@ def test_a_folder_on_the_card_ends_in_a_written_clip(tmp_path: Path, monkeypatch
     assert (tmp_path / "run/animated.glb").is_file()
     kept = json.loads((tmp_path / "run/config.json").read_text())
     assert (kept["job"]["device"], kept["job"]["offload"], kept["job"]["film"]) == (CARD, "model", "5x32x32")
-    assert any(f"on {CARD} in fp32" in line for line in said)
+    assert sum(f"on {CARD} in fp32; --offload model" in line for line in said) == 1

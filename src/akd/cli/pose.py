@@ -418,7 +418,7 @@ class Finish:
         check_video_name(self.out)
         for path in names.values():
             check_output(path, force=self.force)
-        space, prior = self.of.space(), load_prior(self.prior, **vars(self.hardware), way_back=False)
+        space, prior = self.of.space(), load_prior(self.prior, **vars(self.hardware), way_back=False, tell=console().print)
         motion = read_poses(space.rig, self.poses, self.clip)
         videos = finish_clip(prior, space.rig, motion, self.sentence, strength=self.strength)
         for part, video in videos.items():

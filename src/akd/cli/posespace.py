@@ -125,9 +125,9 @@ class Distil:
         folder = self.folder / "poses" / DISTILLED
         with Progress(transient=True) as progress:
             task = progress.add_task("distilling poses", total=self.count)
+            own = load_prior(self.prior, **vars(self.hardware), tell=progress.console.print) if self.workers == 1 else self.prior
             kept = distil_poses(
-                folder, load_prior(self.prior, **vars(self.hardware)) if self.workers == 1 else self.prior, self.count,
-                plans=card.plans, workers=self.workers,
+                folder, own, self.count, plans=card.plans, workers=self.workers,
                 report=lambda done, count: progress.update(task, completed=done),
             )  # fmt: skip
         console().print(f"{kept} poses are in {folder}", **PLAIN)

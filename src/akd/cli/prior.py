@@ -213,7 +213,7 @@ class Probe:
         from akd.training.data_card import FIRST_HELD_OUT_SEED
         from akd.training.prior.probe import TIMES, creature_cases, probe
 
-        prior = load_prior(self.name, **vars(self.hardware), way_back=False)
+        prior = load_prior(self.name, **vars(self.hardware), way_back=False, tell=console().print)
         seeds = range(FIRST_HELD_OUT_SEED, FIRST_HELD_OUT_SEED + self.individuals)
         plans = watched(self.plans, len(self.plans), "probing")
         cases = (case for plan in plans for case in creature_cases(plan, seeds, prior.film))

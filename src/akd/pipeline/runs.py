@@ -51,7 +51,7 @@ def begin_runs(
     if job.character is not None and not job.fingerprint:
         job = replace(job, fingerprint=fingerprint(Path(job.character)))
     if prior is None:
-        job = _planned(job, progress)
+        job = _planned(job)
     prior, rig = _load(job, prior, progress)
     with RunFolder(folder).locked():
         refuse_used(folder, force=force)  # again: another process may have come first
@@ -146,12 +146,10 @@ def _finish(folder: Path, runs: Runs, prior: VideoPrior, rig: Rig, progress: Pro
     return folders
 
 
-def _planned(job: Job, progress: Progress) -> Job:
-    """The job with the device, numbers and film that were chosen for it, which are said unless nothing had to be chosen."""
+def _planned(job: Job) -> Job:
+    """The job with the device, numbers and film that were chosen for it, which are said when the prior is loaded."""
     check_reachable(job.prior)  # what is missing is said before anything is computed
     plan = plan_prior(job.prior, job.hardware, way_back=job.recipe.fit == "latents")
-    if not is_small(job.prior):
-        progress.notice(plan.sentence)
     return replace(job, **vars(plan.hardware))
 
 

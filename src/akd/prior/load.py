@@ -19,7 +19,7 @@ from akd.prior.folder import EMBEDDED, EMBEDDED_FOLDER, INDEX, check_weights, lo
 from akd.prior.hardware import Dtype, Hardware, Offload, Quantize
 from akd.prior.libraries import diffusers_library
 from akd.prior.placement import place
-from akd.prior.plan import DTYPES, Plan, plan_prior
+from akd.prior.plan import DTYPES, Plan, is_small, plan_prior
 from akd.prior.prior import VideoPrior
 from akd.prior.variants import check_variants, finish_pipeline, network_parts
 from akd.render.film import FilmSettings
@@ -45,10 +45,14 @@ def load_prior(
     """A video model, ready; small CogVideoX models such as the embedded one run without diffusers (``akd.prior.embedded``).
 
     What is not said is chosen by the memory that is free (see ``Hardware``, whose further fields are options, too, and ``plan``).
-    ``way_back``: whether gradients will go through the autoencoder. ``tell`` hears what a download costs and what was changed.
+    ``way_back``: whether gradients will go through the autoencoder. ``tell`` hears what was chosen for a big model, what a
+    download costs and what was changed.
     """
     wanted = Hardware(str(device), dtype, offload, film, quantize, **more)
-    return load_planned(plan_prior(name, wanted, way_back=way_back), tell)
+    plan = plan_prior(name, wanted, way_back=way_back)
+    if not is_small(name):
+        _tell(tell, plan.sentence)
+    return load_planned(plan, tell)
 
 
 def load_planned(plan: Plan, tell: Tell | None = None) -> VideoPrior:
