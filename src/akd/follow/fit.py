@@ -27,6 +27,9 @@ MAX_TURN, MAX_MOVE = 0.35, 0.25
 """Largest change of a joint [rad] and of the root [ℓ] in one step."""
 MOMENTUM = 0.8
 """Share of its speed that a coordinate is expected to keep: legs that pass each other are told apart by nothing else."""
+FLOW_TOLERANCES = (30.0, 10.0, 5.0, 3.0)
+"""Spreads by which a point may miss the flow and still count half, from the first prediction to the last: flow is right where the
+pose is far off still."""
 GROUND_SPREAD = 0.02
 """How sharply the ground stops skin [ℓ]."""
 
@@ -90,14 +93,17 @@ def track_frame(scene: Scene, frame: int, y_all: Coordinates, paint: Paint) -> F
     speed = before - y_all[frame - 2 : frame - 1] if frame > 1 else 0 * before
     expected, earlier = before + MOMENTUM * speed, look_at_frame(scene, before, frame - 1)
     y = expected.copy()
-    for iteration in range(settings.track_iterations):
-        fine = int(iteration >= settings.track_iterations // 2)
+    predicted = settings.predict_iterations if settings.flow else 0
+    for iteration in range(predicted + settings.track_iterations):
+        fine = int(iteration >= predicted + settings.track_iterations // 2)
         now = posed(scene.body, y)
         seen = look(scene.body, view, now)[0]
-        weight, missed = flow_between(scene.evidence, frame - 1, earlier, seen, unit, settings)
+        tolerance = FLOW_TOLERANCES[min(iteration, len(FLOW_TOLERANCES) - 1)] if iteration < predicted else FLOW_TOLERANCES[-1]
+        weight, missed = flow_between(scene.evidence, frame - 1, earlier, seen, unit, settings, tolerance)
         moved = np.flatnonzero(weight > 0)
         wishes = [Wishes(moved, weight[moved, None, None] * np.eye(2), -weight[moved, None] * missed[moved])]
-        wishes += picture_wishes(scene, frame, now, 0, seen, paint, fine)
+        if iteration >= predicted:
+            wishes += picture_wishes(scene, frame, now, 0, seen, paint, fine)
         turn, root = settings.step_turn / scene.fps, settings.step_root * scene.body.size / scene.fps
         y = _step(scene, y, now, seen, joined(wishes), expected, turn, root, before)
     return y

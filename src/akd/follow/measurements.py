@@ -141,15 +141,18 @@ def colour_wishes(
 
 
 def flow_between(
-    evidence: Evidence, frame: int, seen: Seen, after: Seen, unit: float, settings: FollowSettings
+    evidence: Evidence, frame: int, seen: Seen, after: Seen, unit: float, settings: FollowSettings, tolerance: float = 3.0
 ) -> tuple[Float[np.ndarray, " point"], Float[np.ndarray, "point 2"]]:
-    """Weight of each of the first points, and by how much it moves more than the flow from this frame to the next says [px]."""
+    """Weight of each of the first points, and by how much it moves more than the flow from this frame to the next says [px].
+
+    A point that misses by ``tolerance`` spreads counts half.
+    """
     count = settings.points
     flow = sample(evidence.forward[frame], seen.places[:count])
     missed = after.places[:count] - seen.places[:count] - flow[:, :2]
     spread = settings.flow_spread * unit + 0.1 * np.linalg.norm(flow[:, :2], axis=1)
     weight = settings.flow * settings.evidence_count / count / spread**2
-    weight = weight * flow[:, 2] * seen.shown[:count] / (1 + np.square(missed).sum(1) / (9 * spread**2))
+    weight = weight * flow[:, 2] * seen.shown[:count] / (1 + np.square(missed).sum(1) / (tolerance * spread) ** 2)
     return weight, missed
 
 

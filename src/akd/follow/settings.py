@@ -46,6 +46,8 @@ class FollowSettings:
     """How well the first place is known [ℓ]."""
     knot_frames: int = 2
     """Frames between two knots of the trajectory."""
+    predict_iterations: int = 3
+    """Gauss–Newton steps per frame by flow alone, before silhouette and colours are asked."""
     track_iterations: int = 5
     """Gauss–Newton steps per frame while tracking."""
     refine_iterations: int = 1
