@@ -105,7 +105,7 @@ def track_frame(scene: Scene, frame: int, y_all: Coordinates, paint: Paint) -> F
         if iteration >= predicted:
             wishes += picture_wishes(scene, frame, now, 0, seen, paint, fine)
         turn, root = settings.step_turn / scene.fps, settings.step_root * scene.body.size / scene.fps
-        y = _step(scene, y, now, seen, joined(wishes), expected, turn, root, before)
+        y = _step(scene, y, now, seen, joined(wishes), expected, turn, root, before, before + speed if frame > 1 else None)
     return y
 
 
@@ -131,6 +131,11 @@ def reach(scene: Scene, now: PosedBody, index: int, seen: Seen) -> Float[np.ndar
     return np.sqrt(np.square(jacobian).sum((1, 2))) * scene.settings.step_turn / scene.fps
 
 
+def away(view: Viewpoint) -> Float[np.ndarray, "3"]:
+    """Away from the camera along the ground, of unit length; shorter the more the camera looks down."""
+    return np.asarray(view.rotation[:, 2].mean(0) * (1.0, 0.0, 1.0))
+
+
 def sideways(y: Coordinates) -> Float[np.ndarray, "frame 3"]:
     """Unit vectors along the ground, across the way the body faces."""
     across = Rotation.from_rotvec(y[:, 3:6]).as_matrix()[:, :, 2] * (1.0, 0.0, 1.0)
@@ -139,9 +144,10 @@ def sideways(y: Coordinates) -> Float[np.ndarray, "frame 3"]:
 
 def _step(
     scene: Scene, y: Coordinates, now: PosedBody, seen: Seen, wishes: Wishes, expected: Coordinates, turn: float, root: float,
-    before: Coordinates | None = None,
+    before: Coordinates | None = None, steady: Coordinates | None = None,
 ) -> Coordinates:  # fmt: skip
-    """One Gauss–Newton step of a single frame, held near an expected pose and near plausible ones."""
+    """One Gauss–Newton step of a single frame, held near an expected pose and near plausible ones; ``before`` is the frame before,
+    ``steady`` where the speed it has would lead."""
     active = scene.body.active
     matrix, right = frame_equations(scene.body, now, seen, 0, wishes)
     stiff = np.concatenate((np.full(3, 1 / root**2), np.full(len(active) - 3, 1 / turn**2)))
@@ -150,6 +156,10 @@ def _step(
         across = sideways(y)[0] * scene.fps / (scene.settings.step_sideways * scene.body.size)
         matrix[:3, :3] += np.outer(across, across)
         right[:3] += across * (across @ (before - y)[0, :3])
+        if steady is not None:
+            deep = away(scene.view) * scene.fps**2 / (scene.settings.bend_depth * scene.body.size)
+            matrix[:3, :3] += np.outer(deep, deep)
+            right[:3] += deep * (deep @ (steady - y)[0, :3])
     guess, firm = scene.plausible.guess(y)
     firm = firm[0, active] * max(scene.settings.plausible, 1e-3)
     right = right + stiff * (expected - y)[0, active] + firm * (guess - y)[0, active]
@@ -308,9 +318,13 @@ def _smooth(scene: Scene, blocks: np.ndarray, pull: np.ndarray, control: np.ndar
     # One control point stands for the frames of one interval.
     weight = (step * scene.fps) / (spread * step**2) ** 2
     index = np.arange(control.shape[1])
+    deep = away(scene.view)
+    deep = np.outer(deep, deep) * (step * scene.fps) / (settings.bend_depth * scene.body.size * step**2) ** 2
     for k in range(len(control) - 2):
         bend = control[k] - 2 * control[k + 1] + control[k + 2]
         for a, share in enumerate((1.0, -2.0, 1.0)):
             pull[k + a] -= weight * share * bend
+            pull[k + a, :3] -= share * (deep @ bend[:3])
             for b, other in list(enumerate((1.0, -2.0, 1.0)))[a:]:
                 blocks[k + a, b - a, index, index] += weight * share * other
+                blocks[k + a, b - a, :3, :3] += share * other * deep

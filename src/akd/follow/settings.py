@@ -40,6 +40,9 @@ class FollowSettings:
     """Of a joint's acceleration [rad/s²]; artists' walks and runs have 20 to 100."""
     bend_root: float = 25.0
     """Of the root's acceleration [ℓ/s²]: a little above gravity on a body of a metre."""
+    bend_depth: float = 5.0
+    """Of the root's acceleration along the ground towards the camera [ℓ/s²]: artists' runs and jumps have 2 to 9, and one picture
+    says so little about it that a looser one follows every lost limb."""
     first_turn: float = 0.03
     """How well the first pose is known, if it is [rad]."""
     first_root: float = 0.02
