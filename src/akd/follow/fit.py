@@ -30,6 +30,8 @@ MOMENTUM = 0.8
 FLOW_TOLERANCES = (30.0, 10.0, 5.0, 3.0)
 """Spreads by which a point may miss the flow and still count half, from the first prediction to the last: flow is right where the
 pose is far off still."""
+TAIL = 3.0
+"""Squared spreads at which a joint's unexpected turn costs half of what it would: few joints do most of what is unexpected."""
 GROUND_SPREAD = 0.02
 """How sharply the ground stops skin [ℓ]."""
 
@@ -160,6 +162,7 @@ def _step(
             deep = away(scene.view) * scene.fps**2 / (scene.settings.bend_depth * scene.body.size)
             matrix[:3, :3] += np.outer(deep, deep)
             right[:3] += deep * (deep @ (steady - y)[0, :3])
+    stiff[3:] *= _loosened((y - expected)[0, active][3:] * np.sqrt(stiff[3:]))
     guess, firm = scene.plausible.guess(y)
     firm = firm[0, active] * max(scene.settings.plausible, 1e-3)
     right = right + stiff * (expected - y)[0, active] + firm * (guess - y)[0, active]
@@ -170,6 +173,11 @@ def _step(
     out = y.copy()
     out[0, active] += _limited(change[None], scene.body.size)[0]
     return out
+
+
+def _loosened(unexpected: Float[np.ndarray, " angle"]) -> Float[np.ndarray, " angle"]:
+    """How much of its stiffness each rotation coordinate keeps, by its joint's deviation in spreads (Student's t)."""
+    return np.repeat(1 / (1 + np.square(unexpected).reshape(-1, 3).sum(1) / TAIL), 3)
 
 
 def _limited(change: Float[np.ndarray, "frame column"], size: float) -> Float[np.ndarray, "frame column"]:
@@ -316,12 +324,14 @@ def _smooth(scene: Scene, blocks: np.ndarray, pull: np.ndarray, control: np.ndar
     spread = np.full(control.shape[1], settings.bend_turn)
     spread[:3] = settings.bend_root * scene.body.size
     # One control point stands for the frames of one interval.
-    weight = (step * scene.fps) / (spread * step**2) ** 2
+    even = (step * scene.fps) / (spread * step**2) ** 2
     index = np.arange(control.shape[1])
     deep = away(scene.view)
     deep = np.outer(deep, deep) * (step * scene.fps) / (settings.bend_depth * scene.body.size * step**2) ** 2
     for k in range(len(control) - 2):
         bend = control[k] - 2 * control[k + 1] + control[k + 2]
+        weight = even.copy()
+        weight[3:] *= _loosened(bend[3:] / (spread[3:] * step**2))
         for a, share in enumerate((1.0, -2.0, 1.0)):
             pull[k + a] -= weight * share * bend
             pull[k + a, :3] -= share * (deep @ bend[:3])

@@ -28,7 +28,7 @@ class FollowSettings:
     """Of a colour channel in [0, 1]."""
     evidence_count: float = 80.0
     """Independent measurements that all points of a frame are worth together: neighbours are wrong together."""
-    step_turn: float = 4.0
+    step_turn: float = 2.5
     """Of a joint's speed while tracking [rad/s]."""
     step_root: float = 2.5
     """Of the root's speed while tracking [ℓ/s]."""
