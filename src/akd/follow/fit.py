@@ -27,11 +27,10 @@ MAX_TURN, MAX_MOVE = 0.35, 0.25
 """Largest change of a joint [rad] and of the root [ℓ] in one step."""
 MOMENTUM = 0.8
 """Share of its speed that a coordinate is expected to keep: legs that pass each other are told apart by nothing else."""
-FLOW_TOLERANCES = (30.0, 10.0, 5.0, 3.0)
-"""Spreads by which a point may miss the flow and still count half, from the first prediction to the last: flow is right where the
-pose is far off still."""
 TAIL = 3.0
 """Squared spreads at which a joint's unexpected turn costs half of what it would: few joints do most of what is unexpected."""
+LOOSE = 0.1
+"""Stiffness that is left of a limb that is looked for elsewhere."""
 GROUND_SPREAD = 0.02
 """How sharply the ground stops skin [ℓ]."""
 
@@ -62,6 +61,19 @@ class Scene:
 
 
 @dataclass(frozen=True, eq=False)
+class Expected:
+    """Where a frame's pose is expected."""
+
+    pose: Coordinates
+    before: Coordinates | None = None
+    """The frame before."""
+    steady: Coordinates | None = None
+    """Where its speed would lead."""
+    spreads: tuple[float, float] | None = None
+    """Of joints [rad] and of the root [ℓ] instead of those of the settings."""
+
+
+@dataclass(frozen=True, eq=False)
 class Standing:
     """Feet that stand: skin points that do not move for some frames."""
 
@@ -84,30 +96,7 @@ def fit_first_pose(scene: Scene, start: Coordinates) -> Coordinates:
         now = posed(scene.body, y)
         seen = look(scene.body, scene.view[slice(0, 1)], now)[0]
         wishes = silhouette_wishes(scene.evidence, 0, seen, scene.unit, gate * scene.unit, settings)
-        y = _step(scene, y, now, seen, wishes, start, turn, root)
-    return y
-
-
-def track_frame(scene: Scene, frame: int, y_all: Coordinates, paint: Paint) -> Float[np.ndarray, "1 coordinate"]:
-    """The pose of a frame from those of the frames before, which are fitted already; one row."""
-    settings, view, unit = scene.settings, scene.view[slice(frame, frame + 1)], scene.unit
-    before = y_all[frame - 1 : frame]
-    speed = before - y_all[frame - 2 : frame - 1] if frame > 1 else 0 * before
-    expected, earlier = before + MOMENTUM * speed, look_at_frame(scene, before, frame - 1)
-    y = expected.copy()
-    predicted = settings.predict_iterations if settings.flow else 0
-    for iteration in range(predicted + settings.track_iterations):
-        fine = int(iteration >= predicted + settings.track_iterations // 2)
-        now = posed(scene.body, y)
-        seen = look(scene.body, view, now)[0]
-        tolerance = FLOW_TOLERANCES[min(iteration, len(FLOW_TOLERANCES) - 1)] if iteration < predicted else FLOW_TOLERANCES[-1]
-        weight, missed = flow_between(scene.evidence, frame - 1, earlier, seen, unit, settings, tolerance)
-        moved = np.flatnonzero(weight > 0)
-        wishes = [Wishes(moved, weight[moved, None, None] * np.eye(2), -weight[moved, None] * missed[moved])]
-        if iteration >= predicted:
-            wishes += picture_wishes(scene, frame, now, 0, seen, paint, fine)
-        turn, root = settings.step_turn / scene.fps, settings.step_root * scene.body.size / scene.fps
-        y = _step(scene, y, now, seen, joined(wishes), expected, turn, root, before, before + speed if frame > 1 else None)
+        y = step(scene, y, now, seen, wishes, Expected(start, spreads=(turn, root)))
     return y
 
 
@@ -144,34 +133,38 @@ def sideways(y: Coordinates) -> Float[np.ndarray, "frame 3"]:
     return across / np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-6)
 
 
-def _step(
-    scene: Scene, y: Coordinates, now: PosedBody, seen: Seen, wishes: Wishes, expected: Coordinates, turn: float, root: float,
-    before: Coordinates | None = None, steady: Coordinates | None = None,
-) -> Coordinates:  # fmt: skip
-    """One Gauss–Newton step of a single frame, held near an expected pose and near plausible ones; ``before`` is the frame before,
-    ``steady`` where the speed it has would lead."""
-    active = scene.body.active
+def step(
+    scene: Scene, y: Coordinates, now: PosedBody, seen: Seen, wishes: Wishes, expected: Expected, loose: np.ndarray | None = None
+) -> Coordinates:
+    """One Gauss–Newton step of a single frame, held near an expected pose and near plausible ones; coordinates that are ``loose``
+    may be anywhere else."""
+    active, settings, fps, size = scene.body.active, scene.settings, scene.fps, scene.body.size
     matrix, right = frame_equations(scene.body, now, seen, 0, wishes)
+    turn, root = settings.step_turn / fps, settings.step_root * size / fps
+    if expected.spreads is not None:
+        turn, root = expected.spreads
     stiff = np.concatenate((np.full(3, 1 / root**2), np.full(len(active) - 3, 1 / turn**2)))
-    if before is not None:
-        stiff[3:6] = (scene.fps / scene.settings.step_root_turn) ** 2
-        across = sideways(y)[0] * scene.fps / (scene.settings.step_sideways * scene.body.size)
+    if expected.before is not None:
+        stiff[3:6] = (fps / settings.step_root_turn) ** 2
+        across = sideways(y)[0] * fps / (settings.step_sideways * size)
         matrix[:3, :3] += np.outer(across, across)
-        right[:3] += across * (across @ (before - y)[0, :3])
-        if steady is not None:
-            deep = away(scene.view) * scene.fps**2 / (scene.settings.bend_depth * scene.body.size)
-            matrix[:3, :3] += np.outer(deep, deep)
-            right[:3] += deep * (deep @ (steady - y)[0, :3])
-    stiff[3:] *= _loosened((y - expected)[0, active][3:] * np.sqrt(stiff[3:]))
+        right[:3] += across * (across @ (expected.before - y)[0, :3])
+    if expected.steady is not None:
+        deep = away(scene.view) * fps**2 / (settings.bend_depth * size)
+        matrix[:3, :3] += np.outer(deep, deep)
+        right[:3] += deep * (deep @ (expected.steady - y)[0, :3])
+    stiff[3:] *= _loosened((y - expected.pose)[0, active][3:] * np.sqrt(stiff[3:]))
+    if loose is not None:
+        stiff[loose] *= LOOSE
     guess, firm = scene.plausible.guess(y)
-    firm = firm[0, active] * max(scene.settings.plausible, 1e-3)
-    right = right + stiff * (expected - y)[0, active] + firm * (guess - y)[0, active]
+    firm = firm[0, active] * max(settings.plausible, 1e-3)
+    right = right + stiff * (expected.pose - y)[0, active] + firm * (guess - y)[0, active]
     if scene.ground:
         under, pull = _above_ground(scene, now, 0)
         matrix, right = matrix + under, right + pull
     change = np.linalg.solve(matrix + np.diag(stiff + firm), right)
     out = y.copy()
-    out[0, active] += _limited(change[None], scene.body.size)[0]
+    out[0, active] += _limited(change[None], size)[0]
     return out
 
 

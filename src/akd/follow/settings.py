@@ -53,6 +53,8 @@ class FollowSettings:
     """Gauss–Newton steps per frame by flow alone, before silhouette and colours are asked."""
     track_iterations: int = 5
     """Gauss–Newton steps per frame while tracking."""
+    second_look: bool = True
+    """Try limb after limb where a part of the subject lacks skin."""
     refine_iterations: int = 1
     """Gauss–Newton steps on all frames together."""
     standing_spread: float = 0.02
