@@ -152,8 +152,9 @@ def test_a_lost_leg_is_found_where_the_subject_lacks_skin(walk):
     run = begin(rig, clip, subject, first=first)
     truth = to_coordinates(motion.pose)
     lost = truth.copy()
-    leg = rig.legs[0].joints[0]
-    lost[1:3, 3 + 3 * leg : 6 + 3 * leg] += (0.0, 0.0, 0.9)
+    hip = 3 + 3 * rig.legs[0].joints[0] + np.arange(3)
+    swings = hip[np.ptp(truth[:, hip], axis=0).argmax()]
+    lost[1:3, swings] += 0.9
     # As if it had been lost in the frame before: momentum and flow keep it where it is.
     lost[0] = lost[1]
     found = track_frame(run.scene, 2, lost, run._paint)
