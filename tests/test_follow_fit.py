@@ -14,6 +14,7 @@ from akd.follow.first_frame import FirstFrame, frame_camera, parse_view
 from akd.follow.match import Match
 from akd.follow.settings import FollowSettings
 from akd.follow.subject import find_subject
+from akd.follow.track import bare_patch, track_frame
 from akd.follow.viewing import Viewpoint, look
 from akd.motion import Motion
 from akd.render.depth_picture import depth_picture
@@ -134,6 +135,32 @@ def test_an_interrupted_fit_ends_the_same(walk):
     while again.iteration < 9:
         again.step()
     np.testing.assert_array_equal(again.y, whole.y)
+
+
+def test_the_largest_part_without_skin_is_found():
+    mask, body = np.zeros((2, 40, 40), bool)
+    mask[5:35, 5:35] = True
+    body[5:35, 6:20] = True  # a rim of one pixel lacks skin on the left, half of the subject on the right
+    patch = bare_patch(mask, body)
+    assert patch[10:30, 22:33].all()
+    assert not patch[:, :20].any()
+    assert not bare_patch(mask, mask).any()
+
+
+def test_a_lost_leg_is_found_where_the_subject_lacks_skin(walk):
+    rig, motion, clip, first, subject = walk
+    run = begin(rig, clip, subject, first=first)
+    truth = to_coordinates(motion.pose)
+    lost = truth.copy()
+    hip = 3 + 3 * rig.legs[0].joints[0] + np.arange(3)
+    swings = hip[np.ptp(truth[:, hip], axis=0).argmax()]
+    lost[1:3, swings] += 0.9
+    # As if it had been lost in the frame before: momentum and flow keep it where it is.
+    lost[0] = lost[1]
+    found = track_frame(run.scene, 2, lost, run._paint)
+    wanted = to_motion(rig, truth[2:3], clip.fps)
+    before, after = (joint_error(rig, to_motion(rig, each, clip.fps), wanted) for each in (lost[2:3], found))
+    assert after < 0.5 * before
 
 
 def test_a_still_and_another_shape_are_refused(walk):

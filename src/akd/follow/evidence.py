@@ -94,9 +94,9 @@ def _flow(frames: UInt8[np.ndarray, "frame height width 3"], masks: Bool[np.ndar
 
     grey = [cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY) for frame in frames]
     search: Any = cv2.DISOpticalFlow_create(  # type: ignore[attr-defined, unused-ignore]
-        cv2.DISOPTICAL_FLOW_PRESET_FAST
+        cv2.DISOPTICAL_FLOW_PRESET_MEDIUM
     )
-    search.setFinestScale(1)
+    search.setFinestScale(0)
     height, width = masks.shape[1:]
     y, x = np.mgrid[:height, :width].astype(np.float32)
     out = np.zeros((len(frames) - 1, height, width, 3), np.float32)

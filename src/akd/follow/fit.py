@@ -27,6 +27,10 @@ MAX_TURN, MAX_MOVE = 0.35, 0.25
 """Largest change of a joint [rad] and of the root [ℓ] in one step."""
 MOMENTUM = 0.8
 """Share of its speed that a coordinate is expected to keep: legs that pass each other are told apart by nothing else."""
+TAIL = 3.0
+"""Squared spreads at which a joint's unexpected turn costs half of what it would: few joints do most of what is unexpected."""
+LOOSE = 0.1
+"""Stiffness that is left of a limb that is looked for elsewhere."""
 GROUND_SPREAD = 0.02
 """How sharply the ground stops skin [ℓ]."""
 
@@ -57,6 +61,19 @@ class Scene:
 
 
 @dataclass(frozen=True, eq=False)
+class Expected:
+    """Where a frame's pose is expected."""
+
+    pose: Coordinates
+    before: Coordinates | None = None
+    """The frame before."""
+    steady: Coordinates | None = None
+    """Where its speed would lead."""
+    spreads: tuple[float, float] | None = None
+    """Of joints [rad] and of the root [ℓ] instead of those of the settings."""
+
+
+@dataclass(frozen=True, eq=False)
 class Standing:
     """Feet that stand: skin points that do not move for some frames."""
 
@@ -79,27 +96,7 @@ def fit_first_pose(scene: Scene, start: Coordinates) -> Coordinates:
         now = posed(scene.body, y)
         seen = look(scene.body, scene.view[slice(0, 1)], now)[0]
         wishes = silhouette_wishes(scene.evidence, 0, seen, scene.unit, gate * scene.unit, settings)
-        y = _step(scene, y, now, seen, wishes, start, turn, root)
-    return y
-
-
-def track_frame(scene: Scene, frame: int, y_all: Coordinates, paint: Paint) -> Float[np.ndarray, "1 coordinate"]:
-    """The pose of a frame from those of the frames before, which are fitted already; one row."""
-    settings, view, unit = scene.settings, scene.view[slice(frame, frame + 1)], scene.unit
-    before = y_all[frame - 1 : frame]
-    speed = before - y_all[frame - 2 : frame - 1] if frame > 1 else 0 * before
-    expected, earlier = before + MOMENTUM * speed, look_at_frame(scene, before, frame - 1)
-    y = expected.copy()
-    for iteration in range(settings.track_iterations):
-        fine = int(iteration >= settings.track_iterations // 2)
-        now = posed(scene.body, y)
-        seen = look(scene.body, view, now)[0]
-        weight, missed = flow_between(scene.evidence, frame - 1, earlier, seen, unit, settings)
-        moved = np.flatnonzero(weight > 0)
-        wishes = [Wishes(moved, weight[moved, None, None] * np.eye(2), -weight[moved, None] * missed[moved])]
-        wishes += picture_wishes(scene, frame, now, 0, seen, paint, fine)
-        turn, root = settings.step_turn / scene.fps, settings.step_root * scene.body.size / scene.fps
-        y = _step(scene, y, now, seen, joined(wishes), expected, turn, root, before)
+        y = step(scene, y, now, seen, wishes, Expected(start, spreads=(turn, root)))
     return y
 
 
@@ -125,35 +122,55 @@ def reach(scene: Scene, now: PosedBody, index: int, seen: Seen) -> Float[np.ndar
     return np.sqrt(np.square(jacobian).sum((1, 2))) * scene.settings.step_turn / scene.fps
 
 
+def away(view: Viewpoint) -> Float[np.ndarray, "3"]:
+    """Away from the camera along the ground, of unit length; shorter the more the camera looks down."""
+    return np.asarray(view.rotation[:, 2].mean(0) * (1.0, 0.0, 1.0))
+
+
 def sideways(y: Coordinates) -> Float[np.ndarray, "frame 3"]:
     """Unit vectors along the ground, across the way the body faces."""
     across = Rotation.from_rotvec(y[:, 3:6]).as_matrix()[:, :, 2] * (1.0, 0.0, 1.0)
     return across / np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-6)
 
 
-def _step(
-    scene: Scene, y: Coordinates, now: PosedBody, seen: Seen, wishes: Wishes, expected: Coordinates, turn: float, root: float,
-    before: Coordinates | None = None,
-) -> Coordinates:  # fmt: skip
-    """One Gauss–Newton step of a single frame, held near an expected pose and near plausible ones."""
-    active = scene.body.active
+def step(
+    scene: Scene, y: Coordinates, now: PosedBody, seen: Seen, wishes: Wishes, expected: Expected, loose: np.ndarray | None = None
+) -> Coordinates:
+    """One Gauss–Newton step of a single frame, held near an expected pose and near plausible ones; coordinates that are ``loose``
+    may be anywhere else."""
+    active, settings, fps, size = scene.body.active, scene.settings, scene.fps, scene.body.size
     matrix, right = frame_equations(scene.body, now, seen, 0, wishes)
+    turn, root = settings.step_turn / fps, settings.step_root * size / fps
+    if expected.spreads is not None:
+        turn, root = expected.spreads
     stiff = np.concatenate((np.full(3, 1 / root**2), np.full(len(active) - 3, 1 / turn**2)))
-    if before is not None:
-        stiff[3:6] = (scene.fps / scene.settings.step_root_turn) ** 2
-        across = sideways(y)[0] * scene.fps / (scene.settings.step_sideways * scene.body.size)
+    if expected.before is not None:
+        stiff[3:6] = (fps / settings.step_root_turn) ** 2
+        across = sideways(y)[0] * fps / (settings.step_sideways * size)
         matrix[:3, :3] += np.outer(across, across)
-        right[:3] += across * (across @ (before - y)[0, :3])
+        right[:3] += across * (across @ (expected.before - y)[0, :3])
+    if expected.steady is not None:
+        deep = away(scene.view) * fps**2 / (settings.bend_depth * size)
+        matrix[:3, :3] += np.outer(deep, deep)
+        right[:3] += deep * (deep @ (expected.steady - y)[0, :3])
+    stiff[3:] *= _loosened((y - expected.pose)[0, active][3:] * np.sqrt(stiff[3:]))
+    if loose is not None:
+        stiff[loose] *= LOOSE
     guess, firm = scene.plausible.guess(y)
-    firm = firm[0, active] * max(scene.settings.plausible, 1e-3)
-    right = right + stiff * (expected - y)[0, active] + firm * (guess - y)[0, active]
+    firm = firm[0, active] * max(settings.plausible, 1e-3)
+    right = right + stiff * (expected.pose - y)[0, active] + firm * (guess - y)[0, active]
     if scene.ground:
         under, pull = _above_ground(scene, now, 0)
         matrix, right = matrix + under, right + pull
     change = np.linalg.solve(matrix + np.diag(stiff + firm), right)
     out = y.copy()
-    out[0, active] += _limited(change[None], scene.body.size)[0]
+    out[0, active] += _limited(change[None], size)[0]
     return out
+
+
+def _loosened(unexpected: Float[np.ndarray, " angle"]) -> Float[np.ndarray, " angle"]:
+    """How much of its stiffness each rotation coordinate keeps, by its joint's deviation in spreads (Student's t)."""
+    return np.repeat(1 / (1 + np.square(unexpected).reshape(-1, 3).sum(1) / TAIL), 3)
 
 
 def _limited(change: Float[np.ndarray, "frame column"], size: float) -> Float[np.ndarray, "frame column"]:
@@ -300,11 +317,17 @@ def _smooth(scene: Scene, blocks: np.ndarray, pull: np.ndarray, control: np.ndar
     spread = np.full(control.shape[1], settings.bend_turn)
     spread[:3] = settings.bend_root * scene.body.size
     # One control point stands for the frames of one interval.
-    weight = (step * scene.fps) / (spread * step**2) ** 2
+    even = (step * scene.fps) / (spread * step**2) ** 2
     index = np.arange(control.shape[1])
+    deep = away(scene.view)
+    deep = np.outer(deep, deep) * (step * scene.fps) / (settings.bend_depth * scene.body.size * step**2) ** 2
     for k in range(len(control) - 2):
         bend = control[k] - 2 * control[k + 1] + control[k + 2]
+        weight = even.copy()
+        weight[3:] *= _loosened(bend[3:] / (spread[3:] * step**2))
         for a, share in enumerate((1.0, -2.0, 1.0)):
             pull[k + a] -= weight * share * bend
+            pull[k + a, :3] -= share * (deep @ bend[:3])
             for b, other in list(enumerate((1.0, -2.0, 1.0)))[a:]:
                 blocks[k + a, b - a, index, index] += weight * share * other
+                blocks[k + a, b - a, :3, :3] += share * other * deep

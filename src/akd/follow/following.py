@@ -15,13 +15,14 @@ from akd.follow.clip import Clip
 from akd.follow.coordinates import to_coordinates, to_motion
 from akd.follow.evidence import Evidence, gather_evidence, sample
 from akd.follow.first_frame import FirstFrame
-from akd.follow.fit import Scene, fit_first_pose, look_at_frame, refine, track_frame
+from akd.follow.fit import Scene, fit_first_pose, look_at_frame, refine
 from akd.follow.match import Match, limbs_seen, overlap, overlaps
 from akd.follow.measurements import Paint, signed_distance
 from akd.follow.plausible import Plausible
 from akd.follow.settings import FollowSettings
 from akd.follow.standing import find_standing, lock_standing
 from akd.follow.subject import Subject
+from akd.follow.track import track_frame
 from akd.follow.viewing import Viewpoint, look
 from akd.motion import Motion
 from akd.render.camera import Camera

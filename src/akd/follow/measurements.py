@@ -87,12 +87,14 @@ def _outline_wishes(
 
 
 def cover_wishes(
-    mask: Bool[np.ndarray, "height width"], seen: Seen, reach: Float[np.ndarray, " point"], unit: float, settings: FollowSettings
-) -> Wishes:
+    mask: Bool[np.ndarray, "height width"], seen: Seen, reach: Float[np.ndarray, " point"], unit: float, settings: FollowSettings,
+    only: Bool[np.ndarray, " point"] | None = None,
+) -> Wishes:  # fmt: skip
     """Skin for every part of the subject that the body does not cover.
 
     An uncovered pixel is given to the point that can come there most easily: distance counts in units of how far a point may move
     in the picture (``reach`` [px], of the first points). So a lost leg is found by feet, and not by the belly, which is nearer.
+    With ``only``, ``mask`` is a part of the subject that just these points are asked to cover, however far away they are.
     """
     import cv2
 
@@ -105,10 +107,12 @@ def cover_wishes(
     pixels = np.stack((column[chosen], row[chosen]), -1) + 0.5
     missed = seen.places[: len(reach), None] - pixels[None]
     effort = np.square(missed).sum(-1) / (np.square(reach) + unit**2)[:, None]
+    if only is not None:
+        share, effort[~only] = 1.0, np.inf
     match = effort.argmin(0)
     missed = missed[match, np.arange(len(pixels))]
     spread = settings.outline_spread * unit
-    robust = 1 / (1 + effort[match, np.arange(len(pixels))] / 9)
+    robust = np.ones(len(pixels)) if only is not None else 1 / (1 + effort[match, np.arange(len(pixels))] / 9)
     weight = settings.silhouette * settings.evidence_count * min(share * COVER_GAIN, 1.0) / len(pixels) / spread**2 * robust
     return Wishes(match, weight[:, None, None] * np.eye(2), -weight[:, None] * missed)
 
@@ -141,15 +145,18 @@ def colour_wishes(
 
 
 def flow_between(
-    evidence: Evidence, frame: int, seen: Seen, after: Seen, unit: float, settings: FollowSettings
+    evidence: Evidence, frame: int, seen: Seen, after: Seen, unit: float, settings: FollowSettings, tolerance: float = 3.0
 ) -> tuple[Float[np.ndarray, " point"], Float[np.ndarray, "point 2"]]:
-    """Weight of each of the first points, and by how much it moves more than the flow from this frame to the next says [px]."""
+    """Weight of each of the first points, and by how much it moves more than the flow from this frame to the next says [px].
+
+    A point that misses by ``tolerance`` spreads counts half.
+    """
     count = settings.points
     flow = sample(evidence.forward[frame], seen.places[:count])
     missed = after.places[:count] - seen.places[:count] - flow[:, :2]
     spread = settings.flow_spread * unit + 0.1 * np.linalg.norm(flow[:, :2], axis=1)
     weight = settings.flow * settings.evidence_count / count / spread**2
-    weight = weight * flow[:, 2] * seen.shown[:count] / (1 + np.square(missed).sum(1) / (9 * spread**2))
+    weight = weight * flow[:, 2] * seen.shown[:count] / (1 + np.square(missed).sum(1) / (tolerance * spread) ** 2)
     return weight, missed
 
 

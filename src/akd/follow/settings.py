@@ -28,7 +28,7 @@ class FollowSettings:
     """Of a colour channel in [0, 1]."""
     evidence_count: float = 80.0
     """Independent measurements that all points of a frame are worth together: neighbours are wrong together."""
-    step_turn: float = 4.0
+    step_turn: float = 2.5
     """Of a joint's speed while tracking [rad/s]."""
     step_root: float = 2.5
     """Of the root's speed while tracking [ℓ/s]."""
@@ -40,14 +40,21 @@ class FollowSettings:
     """Of a joint's acceleration [rad/s²]; artists' walks and runs have 20 to 100."""
     bend_root: float = 25.0
     """Of the root's acceleration [ℓ/s²]: a little above gravity on a body of a metre."""
+    bend_depth: float = 5.0
+    """Of the root's acceleration along the ground towards the camera [ℓ/s²]: artists' runs and jumps have 2 to 9, and one picture
+    says so little about it that a looser one follows every lost limb."""
     first_turn: float = 0.03
     """How well the first pose is known, if it is [rad]."""
     first_root: float = 0.02
     """How well the first place is known [ℓ]."""
     knot_frames: int = 2
     """Frames between two knots of the trajectory."""
+    predict_iterations: int = 3
+    """Gauss–Newton steps per frame by flow alone, before silhouette and colours are asked."""
     track_iterations: int = 5
     """Gauss–Newton steps per frame while tracking."""
+    second_look: bool = True
+    """Try limb after limb where a part of the subject lacks skin."""
     refine_iterations: int = 1
     """Gauss–Newton steps on all frames together."""
     standing_spread: float = 0.02
