@@ -38,7 +38,7 @@ def file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         ("3,000 bones", "animate", 150, 5.0),
         ("a million triangles", "inspect", 20, 2.0), ("a million triangles", "rig", 50, 3.0),
         ("a million triangles", "animate", 120, 4.0), ("8192² texels", "inspect", 20, 2.0),
-        ("an hour of frames", "inspect", 20, 2.0), ("an hour of frames", "evaluate", 40, 3.0),
+        ("an hour of frames", "inspect", 20, 2.0), ("an hour of frames", "evaluate", 90, 4.0),
     ],
     indirect=["file"],
 )  # fmt: skip

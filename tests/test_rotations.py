@@ -62,6 +62,17 @@ def test_angles_in_the_chart_come_back_exactly():
     torch.testing.assert_close(r.matrix_to_angles(r.angles_to_matrix(angles)), angles, atol=1e-9, rtol=0)
 
 
+@pytest.mark.parametrize("frames", [1, 2, 400])
+def test_continuous_angles_at_once_are_those_one_by_one(frames: int):
+    steps = 0.4 * torch.randn(frames, 5, 3, generator=torch.Generator().manual_seed(3))
+    matrices = r.angles_to_matrix(steps.cumsum(0))
+    found = r.continuous_angles(matrices)
+    unlocked = torch.zeros(frames, 5, 1, dtype=torch.bool)
+    assert torch.allclose(found, r._continued_one_by_one(r.matrix_to_angles(matrices), unlocked), atol=1e-9)
+    assert torch.allclose(r.angles_to_matrix(found), matrices, atol=1e-9)
+    assert frames < 400 or found.abs().max() > torch.pi, "some have turned round"
+
+
 def test_continuous_angles_follow_a_curve_through_gimbal_lock():
     t = torch.linspace(0, 1, 101)
     curve = torch.stack((0.3 + 0.2 * t, torch.pi * t, 0.5 - t), -1)  # b passes exactly through π/2

@@ -6,7 +6,7 @@ too. A compound joint turns by ``Rx(a) Ry(b) Rz(c)``. Angles come back in the ch
 """
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 LOCKED = 1e-6  # cos b below this counts as gimbal lock
@@ -44,14 +44,42 @@ def continuous_angles(matrices: Float[Tensor, "frame *batch 3 3"]) -> Float[Tens
     c keeps the value of the frame before. The first frame is in the chart |b| ≤ π/2.
     """
     principal = matrix_to_angles(matrices)
+    locked = (_safe_norm(matrices[..., 0, :2]) < LOCKED)[..., None]
+    if locked[1:].any():
+        return _continued_one_by_one(principal, locked)
+    chosen = _continued(torch.stack((principal, _other_solution(principal))))
+    turns = torch.round((chosen.detach()[:-1] - chosen.detach()[1:]) / (2 * torch.pi)).cumsum(0)
+    return torch.cat((chosen[:1], chosen[1:] + 2 * torch.pi * turns))
+
+
+def _other_solution(angles: Float[Tensor, "*batch 3"]) -> Float[Tensor, "*batch 3"]:
+    """The second triple of angles of the same rotation."""
+    a, b, c = angles.unbind(-1)
+    return torch.stack((a + torch.pi, torch.pi - b, c + torch.pi), -1)
+
+
+def _continued(solutions: Float[Tensor, "two frame *batch 3"]) -> Float[Tensor, "frame *batch 3"]:
+    """One of two solutions in every frame, up to whole turns: the one nearer to that of the frame before."""
+    known = solutions.detach()
+    step = known[None, :, 1:] - known[:, None, :-1]  # from either solution of a frame (first axis) to either of the next
+    far = (step - 2 * torch.pi * torch.round(step / (2 * torch.pi))).square().sum(-1)
+    after = far[:, 1] < far[:, 0]  # is the second nearer, after the first and after the second?
+    second = [torch.zeros(known.shape[2:-1], dtype=torch.bool, device=known.device)]
+    for after_first, after_second in zip(*after, strict=True):
+        second.append(torch.where(second[-1], after_second, after_first))
+    return torch.where(torch.stack(second)[..., None], solutions[1], solutions[0])
+
+
+def _continued_one_by_one(
+    principal: Float[Tensor, "frame *batch 3"], locked: Bool[Tensor, "frame *batch 1"]
+) -> Float[Tensor, "frame *batch 3"]:
+    """``continuous_angles`` where some frames are at gimbal lock: slow, because each needs the values of the one before."""
     out = [principal[0]]
-    for angles, matrix in zip(principal[1:], matrices[1:], strict=True):
+    for angles, lock in zip(principal[1:], locked[1:], strict=True):
         before = out[-1]
-        locked = (_safe_norm(matrix[..., 0, :2]) < LOCKED)[..., None]
         held = angles - torch.stack((before[..., 2] * torch.sign(angles[..., 1]), 0 * before[..., 1], -before[..., 2]), -1)
-        first = _nearest_turn(torch.where(locked, held, angles), before)
-        a, b, c = first.unbind(-1)
-        second = _nearest_turn(torch.stack((a + torch.pi, torch.pi - b, c + torch.pi), -1), before)
+        first = _nearest_turn(torch.where(lock, held, angles), before)
+        second = _nearest_turn(_other_solution(first), before)
         closer = ((second - before).square().sum(-1) < (first - before).square().sum(-1))[..., None]
         out.append(torch.where(closer, second, first))
     return torch.stack(out)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from jaxtyping import Float
+from scipy.sparse import coo_array, csr_array
 from torch import Tensor
 
 from akd.cuboids import bone_cuboids, cuboid_corners
@@ -69,30 +70,52 @@ def generalised_coordinates(pose: Pose) -> Float[Tensor, "frame dof"]:
 
 
 def _skin(rig: Rig, posed: Posed) -> tuple[np.ndarray, np.ndarray]:
-    """Feet and lowest vertex of every frame."""
+    """Feet and lowest vertex of every frame. Of most of the skin only the height matters, so only that is computed."""
     joints = posed.position.numpy()
     feet, lowest = _tip_feet(rig, joints), joints[..., 1].min(-1)
     if rig.mesh.vertex_count == 0:
         return feet, lowest
-    weights, points = (torch.as_tensor(array, dtype=torch.float64) for array in (rig.weights, rig.mesh.vertices))
+    heights = _height_map(rig)
     chunk = max(1, SKIN_CHUNK // rig.mesh.vertex_count)
     for start in range(0, len(joints), chunk):
         now = slice(start, start + chunk)
-        vertices = skin_points(rig.skeleton, Posed(posed.rotation[now], posed.position[now]), weights, points).numpy()
-        lowest[now], feet[now] = vertices[..., 1].min(-1), feet_from_vertices(rig, joints[now], vertices)
+        lowest[now] = (heights @ _height_rows(rig, posed.rotation[now, :, 1].numpy(), joints[now, :, 1])).min(0)
+    _put_on_soles(rig, posed, feet)
     return feet, lowest
 
 
-def feet_from_vertices(
-    rig: Rig, joints: Float[np.ndarray, "frame joint 3"], vertices: Float[np.ndarray, "frame vertex 3"]
-) -> Float[np.ndarray, "frame foot 3"]:
-    """Foot positions from skinned vertices: mean x and z of each leg's sole, and its lowest y [ℓ]."""
-    feet = _tip_feet(rig, joints)
+def _height_map(rig: Rig) -> csr_array:
+    """Heights of all vertices as linear functions of the joints' maps: vertex × (four for every joint)."""
+    weights = coo_array(rig.weights)
+    points = np.column_stack((rig.mesh.vertices, np.ones(rig.mesh.vertex_count)))[weights.row]
+    columns = 4 * weights.col[:, None] + np.arange(4)
+    rows = np.broadcast_to(weights.row[:, None], columns.shape)
+    values = weights.data[:, None] * points
+    return csr_array(
+        (values.ravel(), (rows.ravel(), columns.ravel())), shape=(rig.mesh.vertex_count, 4 * rig.skeleton.joint_count)
+    )
+
+
+def _height_rows(
+    rig: Rig, up: Float[np.ndarray, "frame joint 3"], height: Float[np.ndarray, "frame joint"]
+) -> Float[np.ndarray, "entry frame"]:
+    """What ``_height_map`` is applied to: the vertical rows of the joints' maps ``x ↦ R x + t``."""
+    shift = height - (up * rig.skeleton.positions).sum(-1)
+    return np.ascontiguousarray(np.concatenate((up, shift[..., None]), -1).reshape(len(up), -1).T)
+
+
+def _put_on_soles(rig: Rig, posed: Posed, feet: Float[np.ndarray, "frame foot 3"]) -> None:
+    """Foot positions from the skin of the soles: mean x and z of each, and its lowest y [ℓ]."""
     for foot, sole in enumerate(rig.soles):
-        if len(sole):
-            x, y, z = np.moveaxis(vertices[:, sole], -1, 0)
-            feet[:, foot] = np.stack((x.mean(-1), y.min(-1), z.mean(-1)), -1)
-    return feet
+        if not len(sole):
+            continue
+        weights, points = (torch.as_tensor(array[sole], dtype=torch.float64) for array in (rig.weights, rig.mesh.vertices))
+        chunk = max(1, SKIN_CHUNK // len(sole))
+        for start in range(0, len(feet), chunk):
+            now = slice(start, start + chunk)
+            moved = skin_points(rig.skeleton, Posed(posed.rotation[now], posed.position[now]), weights, points)
+            x, y, z = moved.numpy().transpose(2, 0, 1)
+            feet[now, foot] = np.stack((x.mean(-1), y.min(-1), z.mean(-1)), -1)
 
 
 def _tip_feet(rig: Rig, joints: np.ndarray) -> np.ndarray:
