@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from akd.contact.traces import Trace, feet_from_vertices
+from akd.contact.traces import Trace, foot_on, tip_feet
 from akd.cuboids import bone_cuboids, cuboid_corners
 from akd.distill.estimators import ESTIMATORS, ScoreInputs, draw_noise
 from akd.distill.recipe import PAPER_LATENTS
@@ -104,7 +104,11 @@ class FieldDistillation:
         at_rest = Posed(torch.eye(3).double().expand(rig.skeleton.joint_count, 3, 3), torch.as_tensor(rig.skeleton.positions))
         corners = cuboid_corners(rig.skeleton, bone_cuboids(rig), at_rest).numpy()
         skin, joints = carried(rig.mesh.vertices), carried(rig.skeleton.positions)
+        feet = tip_feet(rig, joints)
+        for foot, sole in enumerate(rig.soles):
+            if len(sole):
+                feet[:, foot] = foot_on(skin[:, sole])
         return Trace(
             fps=fps, joints=joints, root_rotation=np.tile(np.eye(3), (frames, 1, 1)), coordinates=joints.reshape(frames, -1),
-            feet=feet_from_vertices(rig, joints, skin), lowest=skin[..., 1].min(1), corners=carried(corners),
+            feet=feet, lowest=skin[..., 1].min(1), corners=carried(corners),
         )  # fmt: skip

@@ -72,7 +72,7 @@ def generalised_coordinates(pose: Pose) -> Float[Tensor, "frame dof"]:
 def _skin(rig: Rig, posed: Posed) -> tuple[np.ndarray, np.ndarray]:
     """Feet and lowest vertex of every frame. Of most of the skin only the height matters, so only that is computed."""
     joints = posed.position.numpy()
-    feet, lowest = _tip_feet(rig, joints), joints[..., 1].min(-1)
+    feet, lowest = tip_feet(rig, joints), joints[..., 1].min(-1)
     if rig.mesh.vertex_count == 0:
         return feet, lowest
     heights = _height_map(rig)
@@ -105,7 +105,7 @@ def _height_rows(
 
 
 def _put_on_soles(rig: Rig, posed: Posed, feet: Float[np.ndarray, "frame foot 3"]) -> None:
-    """Foot positions from the skin of the soles: mean x and z of each, and its lowest y [ℓ]."""
+    """Foot positions from the skin of the soles [ℓ]."""
     for foot, sole in enumerate(rig.soles):
         if not len(sole):
             continue
@@ -114,11 +114,16 @@ def _put_on_soles(rig: Rig, posed: Posed, feet: Float[np.ndarray, "frame foot 3"
         for start in range(0, len(feet), chunk):
             now = slice(start, start + chunk)
             moved = skin_points(rig.skeleton, Posed(posed.rotation[now], posed.position[now]), weights, points)
-            x, y, z = moved.numpy().transpose(2, 0, 1)
-            feet[now, foot] = np.stack((x.mean(-1), y.min(-1), z.mean(-1)), -1)
+            feet[now, foot] = foot_on(moved.numpy())
 
 
-def _tip_feet(rig: Rig, joints: np.ndarray) -> np.ndarray:
+def foot_on(sole: Float[np.ndarray, "frame vertex 3"]) -> Float[np.ndarray, "frame 3"]:
+    """The foot of a sole: mean x and z, and lowest y."""
+    x, y, z = np.moveaxis(sole, -1, 0)
+    return np.stack((x.mean(-1), y.min(-1), z.mean(-1)), -1)
+
+
+def tip_feet(rig: Rig, joints: np.ndarray) -> np.ndarray:
     """Feet of a leg without a sole patch: its last joint, with the height counted from where it is at rest."""
     tips = [leg.tip for leg in rig.legs]
     return joints[:, tips] - rig.skeleton.positions[tips] * np.array([0.0, 1.0, 0.0])
