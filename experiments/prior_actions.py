@@ -24,16 +24,14 @@ from akd.training.prior.cache import read_cache
 from akd.training.prior.clips import CLIP_FILM
 from akd.training.prior.real_films import RealLabel, write_real_films
 from akd.training.prior.real_motion import FOUR_LEGGED_KINDS, PEOPLE_KINDS, real_clips
+from akd.training.prior.video_model import SAME_ACTION
 
 PEOPLE = (
     "walk", "run", "jump", "kick", "punch", "wave_hand", "sit_down", "stand_up", "dance", "throw", "pick_up", "die", "idle",
     "sword",
 )  # fmt: skip
 FOUR_LEGGED = ("walk", "run", "jump", "eat", "attack", "die", "idle")
-SAME = {
-    "gallop": "run", "fall": "die", "get_up": "stand_up", "sit": "sit_down", "hop": "jump", "bite": "attack",
-    "headbutt": "attack",
-}  # fmt: skip
+SAME = SAME_ACTION | {"headbutt": "attack"}
 """Actions that count as another class."""
 TIMES = (0.5, 0.65, 0.8, 0.9)
 

@@ -45,6 +45,8 @@ from akd.training.prior.real_motion import (
 
 FILMS_EACH = 3
 """Films of every pair of clip and body."""
+BALANCE = 0.5
+"""How far rare actions are filmed first and drawn more often: 0 as often as they occur, 1 every action equally often."""
 SIDE_SHARE = 0.4
 """Share of captions that say which hand or foot, where one leads."""
 HUMAN_NOUNS = frozenset(("human", "man", "woman", "boy", "character"))
@@ -86,7 +88,7 @@ def film_pairs(motions: Path, rounds: int, *, part: str = "train") -> Iterator[t
     for number in range(rounds):
         for index in np.random.default_rng((7, number)).permutation(len(clips)):
             action = clips[index].action
-            turns.append((taken[action] / counts[action] ** 0.5, len(turns), clips[index], number))
+            turns.append((taken[action] / counts[action] ** (1 - BALANCE), len(turns), clips[index], number))
             taken[action] += 1
     for *_, clip, number in sorted(turns, key=lambda turn: turn[:2]):
         yield clip, number

@@ -29,7 +29,7 @@ from akd.training.loop import TrainingConfig, train
 from akd.training.prior.clips import ClipLabel
 from akd.training.prior.latents import FilmLatents, LatentFiles
 from akd.training.prior.new_words import extended_words
-from akd.training.prior.real_films import HUMAN_NOUNS, RealLabel, caption
+from akd.training.prior.real_films import BALANCE, HUMAN_NOUNS, RealLabel, caption
 
 RESCAN_STEPS = 200
 """Steps between readings of the latents, so that training can begin while films are still being made."""
@@ -37,8 +37,6 @@ TIME_POWER = 0.6
 """Noise times are this power of uniform ones: below one, more of them are late, where sentence and motion are decided."""
 GIVEN_SHARE = 0.5
 """Share of films whose first frame is given."""
-BALANCE = 0.5
-"""How far rare actions are drawn more often: 0 as often as they occur, 1 every action equally often."""
 FORMULA_SHARE = 0.35
 """Share of films of our own formulas in a batch."""
 CONTRAST = 0.4
