@@ -1,11 +1,14 @@
 """The order of legs: curves are shifted exactly, and what is asked outright is found."""
 
+import numpy as np
 import pytest
 import torch
 
 from akd.creatures.build import creature
-from akd.distill.phases import PHASE_BINS, choose_phases, smoothed_minimum
-from akd.distill.trajectory import Curves, Fourier, Spline, Trajectory, channel_scale
+from akd.distill.gait_timing import shifts_to_order
+from akd.distill.phases import PHASE_BINS, best_shift, choose_phases
+from akd.distill.trajectory import Curves, Fourier, Spline, Trajectory, channel_scale, joint_channels
+from akd.gait.table import GAITS
 from akd.rig import Rig
 from akd.skeleton import forward_kinematics
 
@@ -61,5 +64,29 @@ def test_the_least_of_noisy_errors_is_found() -> None:
     noise = 0.1 * torch.randn(PHASE_BINS, generator=torch.Generator().manual_seed(0))
     fine = torch.arange(1000) / 1000
     best = float(fine[(-torch.cos(2 * torch.pi * (fine - 0.42)) + 0.4 * torch.cos(4 * torch.pi * fine)).argmin()])
-    assert smoothed_minimum(errors) == pytest.approx(best, abs=0.02)
-    assert smoothed_minimum(errors + noise) == pytest.approx(best, abs=0.05)
+    assert best_shift(errors) == pytest.approx(best, abs=0.02)
+    assert best_shift(errors + noise) == pytest.approx(best, abs=0.05)
+
+
+def test_an_expected_order_wins_a_draw_and_nothing_else() -> None:
+    times = torch.arange(PHASE_BINS) / PHASE_BINS
+    errors = -0.03 * torch.cos(2 * torch.pi * (times - 0.25))
+    assert best_shift(errors, 0.4) == 0.4
+    assert best_shift(2 * errors, 0.75) == pytest.approx(0.25, abs=0.02)
+    assert best_shift(errors, None) == pytest.approx(0.25, abs=0.02)
+
+
+@pytest.mark.parametrize("gait", ["walk", "trot", "pace"])
+def test_the_shift_to_an_order_of_legs_leads_there(gait: str) -> None:
+    """Legs that were shifted have, once shifted back by what is said, the order of the gait."""
+    rig = creature("dog", 1)
+    trajectory, curves = dancing(rig, seed=2)
+    phases = GAITS[gait].phases[4]
+    hind = joint_channels(np.array([joint for leg in rig.legs if leg.order for joint in leg.joints]))
+    with torch.no_grad():
+        shift = shifts_to_order(rig, trajectory, phases)[0]
+        assert shift is not None
+        curves.coefficients[:, hind] = curves.delayed(curves.coefficients[:, hind], shift)
+        left = shifts_to_order(rig, trajectory, phases)[0]
+    assert left is not None
+    assert min(left, 1 - left) < 0.02

@@ -19,12 +19,12 @@ from akd.rotations import quaternion_to_matrix
 from akd.training.data_card import SHIPPED_CARD, DataCard, with_real_motion
 from akd.training.loop import TrainingConfig
 from akd.training.prior.cache import read_cache
-from akd.training.prior.clips import caption_tokenizer
+from akd.training.prior.clips import ClipLabel, caption_tokenizer
 from akd.training.prior.files import label_files
 from akd.training.prior.real_films import RealLabel, real_caption
 from akd.training.prior.real_motion import Body, Performed, leading_side, real_clips, window
 from akd.training.prior.run import PriorRun, begin_run, export_run, tokenizer_config, train_video_run
-from akd.training.prior.video_model import TextToVideoModel, wrong_caption
+from akd.training.prior.video_model import Rivals, TextToVideoModel
 
 MOTIONS = Path(__file__).resolve().parents[2] / "shared" / "motions"
 needs_motions = pytest.mark.skipif(not MOTIONS.is_dir(), reason="needs ../shared/motions")
@@ -141,14 +141,26 @@ def test_a_wrong_caption_names_another_action_of_such_a_body(card: DataCard) -> 
     def label(action: str, noun: str, source: str = "glb/a.glb#0") -> RealLabel:
         return RealLabel(source, action, "x", noun, "", 60.0, 20.0, 1.0, True)
 
-    others = [label("kick", "human"), label("bite", "dog"), label("hop", "man"), label("happy_walk", "woman")]
+    rivals = Rivals([label("kick", "human"), label("bite", "dog"), label("hop", "man"), label("happy_walk", "woman")])
     for seed in range(20):
-        wrong = wrong_caption(label("jump", "human"), others, (seed,), card)
+        wrong = rivals.wrong_caption(label("jump", "human"), (seed,), card)
         assert "bit" not in wrong, "no dog's action"
         assert not wrong or "kick" in wrong or "walk" in wrong, "a hop is a jump"
         true = real_caption(label("jump", "human"), np.random.default_rng((seed,)), card)
         assert wrong != true or not true
-    assert not wrong_caption(label("jump", "human"), [label("hop", "man"), label("bite", "dog")], (0,), card)
+    assert not Rivals([label("hop", "man"), label("bite", "dog")]).wrong_caption(label("jump", "human"), (0,), card)
+
+
+def test_gaits_of_our_formulas_are_told_apart_too(card: DataCard) -> None:
+    def label(motion: str, plan: str = "dog") -> ClipLabel:
+        return ClipLabel(plan, 0, motion, 0, 0.0, 60.0, 20.0, 1.0, True)
+
+    rivals = Rivals([label("walk"), label("trot"), label("gallop"), label("run"), label("walk", "ant")])
+    said = [rivals.wrong_caption(label("gallop"), (seed,), card) for seed in range(40)]
+    assert any("trot" in text for text in said)
+    assert any("walk" in text for text in said)
+    assert not any("run" in text or "gallop" in text for text in said), "a gallop may be called a run"
+    assert not rivals.wrong_caption(label("walk", "ant"), (0,), card), "it does nothing else"
 
 
 def test_films_that_are_being_written_are_not_read(films: PriorRun) -> None:

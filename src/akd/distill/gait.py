@@ -15,9 +15,10 @@ import torch
 
 from akd.contact.prepare import TargetSettings, prepare
 from akd.contact.support import raise_above_ground
-from akd.distill.gait_timing import at_natural_tempo, retimed, stance_of_legs, stance_timing
+from akd.distill.gait_timing import at_natural_tempo, retimed, shifts_to_order, stance_of_legs, stance_timing
 from akd.distill.task import COMPARISON_VIEWS, Task, motion_error
-from akd.distill.trajectory import Trajectory
+from akd.distill.trajectory import Trajectory, is_antiphase
+from akd.gait.table import GAITS, PLAIN_WORDS
 from akd.motion import Motion
 from akd.prior.prior import text_log_ratio
 from akd.rig import Rig
@@ -46,6 +47,20 @@ def refine(task: Task, trajectory: Trajectory, randomness: torch.Generator) -> N
         log_ratio = motion_error(task, text_log_ratio, COMPARISON_VIEWS, randomness)
         clip = partial(task.film_motion, finer=math.ceil(LOCKING_FPS / task.fps))
         choose_walk_or_run(task.rig, trajectory, clip, log_ratio)
+
+
+@torch.no_grad()
+def expected_shifts(task: Task, trajectory: Trajectory) -> tuple[float | None, ...]:
+    """For every pair of legs but the foremost, the shift [cycles] to the order of the gait that the sentence names, if any.
+
+    "Running" on four legs is a gallop for legs in phase, and a trot for legs in antiphase.
+    """
+    action, legs = task.wish.action if task.wish else "", len(task.rig.legs)
+    named = (PLAIN_WORDS.get(action, {}).get(legs, action), *(("trot",) if action == "run" else ()))
+    for phases in (GAITS[name].phases[legs] for name in named if name in GAITS and legs in GAITS[name].phases):
+        if is_antiphase(phases[1] - phases[0]) == trajectory.antiphase:
+            return shifts_to_order(task.rig, trajectory, phases)
+    return ()
 
 
 @torch.no_grad()

@@ -6,6 +6,7 @@ up, each leg's own time is warped so that its foot stands for the right share of
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -73,6 +74,21 @@ def stance_timing(rig: Rig, trajectory: Trajectory, curves: Curves, duty: float,
     if not run and (not trajectory.antiphase or number < STROLL_FROUDE or target == duty):
         return None
     return StanceTiming(target, time_warp(duty, target), _midstance(rig, trajectory, posed, fps), run)
+
+
+def shifts_to_order(rig: Rig, trajectory: Trajectory, phases: Sequence[float]) -> tuple[float | None, ...]:
+    """By how much of a cycle every pair of legs but the foremost would have to be delayed to land at these phases.
+
+    ``phases``: of touch-down, for legs from front to hind, left before right, as in ``gait.table``. None for legs without soles.
+    """
+    posed, fps = _one_cycle(rig, trajectory, trajectory.curves)
+    left = [number for number, leg in enumerate(_standing_legs(rig)) if leg.side == "L"]
+    middle = _midstance(rig, trajectory, posed, fps)
+    found = {_standing_legs(rig)[number].order: float(middle[number]) for number in left}
+    pairs = range(1, 1 + max((leg.order for leg in rig.legs), default=0))
+    return tuple(
+        (phases[2 * order] - phases[0] - found[order] + found[0]) % 1.0 if {0, order} <= found.keys() else None for order in pairs
+    )
 
 
 def stance_of_legs(rig: Rig, curves: Curves, times: Times, timing: StanceTiming) -> Bool[np.ndarray, "time leg"]:

@@ -14,7 +14,7 @@ from akd.adam import Adam
 from akd.character.hinges import hinges_of
 from akd.creatures.neutral import neutral_pose
 from akd.distill import gait
-from akd.distill.assumptions import CANDIDATES, Assumptions, CandidateName, body_axis, candidates_for
+from akd.distill.assumptions import CANDIDATES, DRAW, Assumptions, CandidateName, body_axis, candidates_for
 from akd.distill.estimators import ScoreInputs, draw_noise, score_gradient
 from akd.distill.losses import STANCE_HEIGHT, FootMotion, GroundContacts, foot_motion, ground_depth, lift, slip, smoothness
 from akd.distill.phases import choose_phases
@@ -45,9 +45,6 @@ KNOT_FRAMES = 3
 """Frames of the prior's film between two knots of a motion that happens once."""
 PRUNED_TO = 2
 """Candidates that go on after the first comparison."""
-DRAW = 0.05
-"""Candidates whose errors differ by less are in a draw, which their order decides. Walks and runs of right and wrong structure
-differed by .04 to .09 after a quarter of the run (docs/log.md)."""
 ALOFT_HEIGHT = 1.5
 """How high a body that nothing carries starts, above where it stands at rest [ℓ]: clear of the ground."""
 SLOW_SHARE = 0.2
@@ -256,7 +253,8 @@ class Distillation:
         error = motion_error(self.task, guided_denoising_error, 1, randomness)
         for candidate in self.candidates:
             if candidate.trajectory.assumptions.is_gait:
-                choose_phases(candidate.trajectory, lambda trajectory: error(self.task.film_motion(trajectory)))
+                expected = gait.expected_shifts(self.task, candidate.trajectory)
+                choose_phases(candidate.trajectory, lambda trajectory: error(self.task.film_motion(trajectory)), expected)
                 candidate.reset_momentum()
 
 

@@ -43,7 +43,7 @@ from akd.training.prior.real_motion import (
     window,
 )  # fmt: skip
 
-FILMS_EACH = 3
+FILMS_EACH = 6
 """Films of every pair of clip and body."""
 BALANCE = 0.5
 """How far rare actions are filmed first and drawn more often: 0 as often as they occur, 1 every action equally often."""
