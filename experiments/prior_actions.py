@@ -6,7 +6,7 @@ among the three least, by class; chance is one over the number of classes.
 """
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,7 +46,9 @@ class Settings:
     films: Path = Path("runs/held-out-films")
     """Where the films are made and kept."""
     each: int = 8
-    """Films of each class, at most."""
+    """Films of each class, at most …"""
+    per_clip: int = 2
+    """… and of each clip: films of one clip on one body are found or missed together."""
     draws: int = 2
     """Noises for each time."""
     part: str = "test"
@@ -71,10 +73,14 @@ def main(settings: Settings) -> None:
     console = Console()
     for title, classes, mine in (("people", PEOPLE, PEOPLE_KINDS | {"person"}), ("four-legged", FOUR_LEGGED, FOUR_LEGGED_KINDS)):
         ranks: dict[str, list[int]] = defaultdict(list)
+        taken: Counter[str] = Counter()
         for index, label in enumerate(cache.labels):
-            action = SAME.get(label.action, label.action) if isinstance(label, RealLabel) else ""
-            if action not in classes or kinds.get(label.source) not in mine or len(ranks[action]) >= settings.each:
+            if not isinstance(label, RealLabel) or kinds.get(label.source) not in mine:
                 continue
+            action = SAME.get(label.action, label.action)
+            if action not in classes or len(ranks[action]) >= settings.each or taken[label.source] >= settings.per_clip:
+                continue
+            taken[label.source] += 1
             errors = caption_errors(prior, cache.video(index), label.noun, classes, settings.draws)
             ranks[action].append(int((errors < errors[classes.index(action)]).sum()))
         table = Table("action", "films", "least error", "among three", title=f"{title}: {len(classes)} captions")
