@@ -17,8 +17,8 @@ Symmetry = Literal["none", "in phase", "antiphase"]
 Support = Literal["feet", "any skin", "none"]
 CandidateName = Literal["once", "staying", "in phase", "antiphase", "carried", "aloft"]
 DRAW = 0.06
-"""Alternatives whose errors differ by less are in a draw, which the sentence decides: about twice the standard deviation of such a
-difference between two motions of a dog over other noise and views (.027 with three views; docs/log.md)."""
+"""Alternatives whose errors differ by less are in a draw, which the sentence decides: about twice the standard deviation of
+such a difference between two motions of a dog over other noise and views (.027 with three views; docs/log.md)."""
 MIN_AXIS_JOINTS = 5
 """A body without legs needs so many joints in a row for a wave to carry it."""
 
