@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float, UInt8
+from jaxtyping import Bool, Float, Int16, UInt8
 
 from akd.follow.clip import Clip
 from akd.follow.subject import Subject
@@ -33,6 +33,8 @@ class Evidence:
     forward: Float[np.ndarray, "pair height width 3"]
     """Flow to the next frame [px], and how much it is to be trusted, 0 to 1."""
     frames: UInt8[np.ndarray, "frame height width 3"]
+    limbs: Int16[np.ndarray, "frame height width"] | None = None
+    """Which limb each pixel shows, where that is known (see ``Subject``)."""
 
     @property
     def frame_count(self) -> int:
@@ -55,7 +57,7 @@ def gather_evidence(clip: Clip, subject: Subject) -> Evidence:
     """Distances, outlines and flow of all frames."""
     frames = [_outside(mask) for mask in subject.masks]
     outlines = tuple(outline(mask) for mask in subject.masks)
-    return Evidence(subject.masks, np.stack(frames), outlines, _flow(clip.frames, subject.masks), clip.frames)
+    return Evidence(subject.masks, np.stack(frames), outlines, _flow(clip.frames, subject.masks), clip.frames, subject.limbs)
 
 
 def _outside(mask: Bool[np.ndarray, "height width"]) -> Float[np.ndarray, "height width 3"]:

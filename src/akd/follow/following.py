@@ -26,6 +26,7 @@ from akd.follow.track import track_frame
 from akd.follow.viewing import Viewpoint, look
 from akd.motion import Motion
 from akd.render.camera import Camera
+from akd.render.looks import Look
 from akd.rig import Rig
 
 HOLD_ITERATIONS = 5
@@ -62,15 +63,17 @@ class Following:
     def __init__(
         self, rig: Rig, clip: Clip, subject: Subject, first: FirstFrame, *, known: bool = True,
         settings: FollowSettings | None = None, view: Viewpoint | None = None, notes: tuple[str, ...] = (),
+        look: Look = "natural", ground: bool = True,
     ) -> None:  # fmt: skip
         """``first`` is camera and pose of the first frame, ``known`` from its picture or found in the clip; ``view`` overrides
-        its camera for clips whose camera moves."""
+        its camera for clips whose camera moves. ``look`` is how the clip shows the character; without ``ground`` skin may come
+        below it, where a camera that goes along hides how high the body is."""
         check_moves(clip)
         if known:
             check_shape(clip, first)
         self.clip, self.subject, self.first, self.notes = clip, subject, first, notes
         settings = settings or FollowSettings()
-        body, evidence = Body.of(rig), gather_evidence(clip, subject)
+        body, evidence = Body.of(rig, look=look), gather_evidence(clip, subject)
         height, width = clip.frames.shape[1:3]
         start = to_coordinates(first.pose[None])
         view = view or Viewpoint.of(first.camera, width, height, clip.frame_count)
@@ -78,12 +81,15 @@ class Following:
         settings = replace(settings, points=min(settings.points, len(body.points)))
         if known:
             evidence = calibrated(body, view, start, evidence)
-        self.scene = Scene(body, evidence, view, plausible, settings, clip.fps, start if known else None, ground=bool(rig.legs))
+        self.scene = Scene(body, evidence, view, plausible, settings, clip.fps, start if known else None,
+                           ground=ground and bool(rig.legs))  # fmt: skip
         self.y = np.repeat(fit_first_pose(self.scene, start), clip.frame_count, 0)
         self.iteration = 0
         self._paint = Paint.none(settings.points, self.scene.blurs)
         self._painted = 0
         self._learn(1)
+        if look == "marker":
+            self._paint = self._paint.filled(body.colors)
         found = overlap(look_at_frame(self.scene, self.y[:1], 0).mask, evidence.masks[0])
         if found < MIN_FIRST_OVERLAP:
             raise AkdError(

@@ -11,9 +11,11 @@ class FollowSettings:
     the stage in sizes of the body (``Body.size``, 1 ℓ for usual builds)."""
 
     flow: float = 1.0
-    """Weight of optical flow; 0 leaves it out. The same for the next three."""
+    """Weight of optical flow; 0 leaves it out. The same for the next four."""
     silhouette: float = 1.0
     colour: float = 1.0
+    limbs: float = 1.0
+    """Of limbs in their own colours, in clips that show them so."""
     plausible: float = 1.0
     """Of the pose space; 0 replaces it by a weak pull towards the first pose."""
     staged: bool = True
@@ -61,7 +63,7 @@ class FollowSettings:
     """How still a standing foot is [ℓ]."""
 
     def __post_init__(self) -> None:
-        if min(self.flow, self.silhouette, self.colour, self.plausible) < 0:
+        if min(self.flow, self.silhouette, self.colour, self.limbs, self.plausible) < 0:
             raise AkdError("Weights of a follower are zero or positive.")
         if self.flow + self.silhouette + self.colour == 0:
             raise AkdError("A follower needs flow, silhouette or colours to follow.")
