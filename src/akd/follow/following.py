@@ -16,8 +16,8 @@ from akd.follow.coordinates import to_coordinates, to_motion
 from akd.follow.evidence import Evidence, gather_evidence, sample
 from akd.follow.first_frame import FirstFrame
 from akd.follow.fit import Scene, fit_first_pose, look_at_frame, refine
-from akd.follow.match import Match, limbs_seen, overlap, overlaps
-from akd.follow.measurements import Paint, signed_distance
+from akd.follow.match import Match, limbs_agree, limbs_seen, overlap, overlaps
+from akd.follow.measurements import LIMB_SPREAD, Paint, signed_distance
 from akd.follow.plausible import Plausible
 from akd.follow.settings import FollowSettings
 from akd.follow.standing import find_standing, lock_standing
@@ -172,20 +172,26 @@ class Following:
         free = to_motion(rig, self.y, fps)
         motion, stance, notes = lock_standing(rig, free, going_along=going_along)
         seen = look(self.scene.body, self.scene.view, posed(self.scene.body, self.y))
-        followed = overlaps(seen, self.evidence.masks)
+        followed, limbs = overlaps(seen, self.evidence.masks), self.evidence.limbs
+        motionless = np.repeat(self.y[:1], len(self.y), 0)
         if going_along or any("goes along" in note for note in notes):
             final = followed  # the motion travels, the camera with it: what matches is the motion before
         else:
             final = self._overlaps(to_coordinates(motion.pose))
-        still = self._overlaps(np.repeat(self.y[:1], len(self.y), 0))
+        still = self._overlaps(motionless)
         match = Match(
             float(final.mean()), float(final.min()), float(still.mean()), limbs_seen(self.scene.body, seen),
-            self.subject.confidence,
+            self.subject.confidence, *(None if limbs is None else self._limbs_agree(each) for each in (self.y, motionless)),
         )  # fmt: skip
         return Followed(rig, motion, self.camera, match, stance, (*self.notes, *notes))
 
     def _overlaps(self, y: Coordinates) -> np.ndarray:
         return overlaps(look(self.scene.body, self.scene.view, posed(self.scene.body, y)), self.evidence.masks)
+
+    def _limbs_agree(self, y: Coordinates) -> float:
+        assert self.evidence.limbs is not None
+        body = self.scene.body
+        return limbs_agree(body, look(body, self.scene.view, posed(body, y)), self.evidence.limbs, LIMB_SPREAD * self.scene.unit)
 
     @property
     def camera(self) -> Camera:

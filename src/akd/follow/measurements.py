@@ -22,7 +22,7 @@ LIMB_PIXELS = 80
 MIN_LIMB_PIXELS = 8
 """A limb with fewer pixels is hidden, or a speck of its colour is not it."""
 LIMB_SPREAD = 2.5
-"""How exactly the pixels of one colour show a limb [hundredths of size]: films in the marker look have 64 pixels, out of focus."""
+"""How exactly the pixels of one colour show a limb [hundredths of size]: such films have 64 pixels, out of focus."""
 COVER_GAIN = 3.0
 """How much more an uncovered pixel counts than its share of the subject: a leg is a small share and all that matters."""
 

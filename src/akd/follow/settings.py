@@ -62,6 +62,16 @@ class FollowSettings:
     standing_spread: float = 0.02
     """How still a standing foot is [ℓ]."""
 
+    @classmethod
+    def for_marker_films(cls) -> "FollowSettings":
+        """For small films in the marker look: limbs count, outlines of 64 pixels do not; whatever turns or goes deep without
+        being seen is held tightly. Found on films of walking creatures of known motion, sent through the small autoencoder
+        (docs/log.md)."""
+        return cls(
+            silhouette=0.0, limbs=0.08, colour=0.08, flow=0.08, flow_spread=3.0, colour_spread=0.2, plausible=4.0,
+            step_root=0.4, step_root_turn=0.2, bend_depth=0.4, second_look=False,
+        )  # fmt: skip
+
     def __post_init__(self) -> None:
         if min(self.flow, self.silhouette, self.colour, self.limbs, self.plausible) < 0:
             raise AkdError("Weights of a follower are zero or positive.")

@@ -169,7 +169,7 @@ def follow(
         job, pictures = FollowJob(_source(rig), clip.name, camera=camera), clip
         subject = subject or find_subject(clip, segmenter=segmenter)
     run = begin(rig, pictures, subject, first=known, settings=settings)
-    log = list(_steps(run, progress or Progress()))
+    log = list(follow_steps(run, progress or Progress()))
     followed = run.finish(going_along=job.going_along)
     return FollowedClip(job, followed, evaluate(rig, followed.motion), pictures, tuple(log))
 
@@ -179,7 +179,7 @@ def _source(rig: Rig) -> str:
     return rig.name if path is None else str(path)
 
 
-def _steps(run: Following, progress: Progress) -> Iterator[dict[str, Any]]:
+def follow_steps(run: Following, progress: Progress) -> Iterator[dict[str, Any]]:
     """The steps that are left, each with its numbers."""
     left = range(run.iteration, run.iterations)
     for iteration in progress.items(left, len(left), "following"):
@@ -239,7 +239,7 @@ def _prepared(job: FollowJob, progress: Progress) -> Following:
 
 
 def _finish(folder: RunFolder, job: FollowJob, run: Following, progress: Progress) -> RunFolder:
-    for numbers in _steps(run, progress):
+    for numbers in follow_steps(run, progress):
         folder.append_log(numbers)
         save_state(run, folder["checkpoint.safetensors"])
     progress.stage("measuring")
