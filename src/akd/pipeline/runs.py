@@ -137,8 +137,15 @@ def strips_sheet(paths: list[Path]) -> Image.Image:
 def _finish(folder: Path, runs: Runs, prior: VideoPrior, rig: Rig, progress: Progress) -> list[RunFolder]:
     for run, job in runs:
         if not run.finished:
-            run_job(run, job, rig, prior, progress)
-    folders = _in_order(runs)
+            try:
+                run_job(run, job, rig, prior, progress)
+            except AkdError as error:
+                if job.via == "distillation" or len(runs) == 1:
+                    raise
+                progress.notice(f"Seed {job.seed}: {error}")  # of several clips some may show nothing that can be followed
+    folders = [run for run in _in_order(runs) if run.finished]
+    if not folders:
+        raise AkdError(f"None of the {len(runs)} clips that the prior made can be followed: try other seeds with --seed.")
     if len(folders) > 1:
         write_image(folder / "strips.png", strips_sheet([run["strip.png"] for run in folders]))
         motions = [read_motion(run["motion.npz"], rig.skeleton) for run in folders]

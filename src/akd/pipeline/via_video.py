@@ -50,8 +50,6 @@ class Sampled:
     """At the size it is followed at."""
     first: FirstFrame
     """Camera and pose of its first frame."""
-    evaluations: int
-    """Evaluations of the prior that it took; 0 for one that was kept by an earlier attempt."""
 
 
 def check_via_video(job: Job, prior: VideoPrior) -> None:
@@ -115,13 +113,12 @@ def sample_clip(task: Task, progress: Progress) -> Sampled:
     """A clip of the character that does what the sentence says, from its picture on."""
     progress.stage("sampling a clip")
     prior, (first, drawn) = task.prior, first_picture(task)
-    before = prior.evaluated
     latents = prior.sample_latents(
         task.prompt, steps=task.recipe.denoising_steps, guidance=task.recipe.guidance, seed=task.seed,
         negative="" if prior.trained_on_captions else prior.negative_prompt, condition=prior.condition(drawn[None]),
     )  # fmt: skip
-    frames = to_bytes(prior.decode(latents)[0].cpu())
-    return Sampled(enlarged(frames, task.fps), first, prior.evaluated - before)
+    frames = np.stack([to_bytes(frame) for frame in prior.decode(latents)[0].cpu()])
+    return Sampled(enlarged(frames, task.fps), first)
 
 
 def enlarged(frames: UInt8[np.ndarray, "frame height width 3"], fps: float) -> Clip:
@@ -157,7 +154,7 @@ def _kept(folder: RunFolder, task: Task) -> Sampled | None:
     with damaged(path), np.load(path, allow_pickle=False) as stored:
         frames = stored["frames"]
     size = (frames.shape[2], frames.shape[1])
-    return Sampled(Clip(frames, task.fps, 0.0, size, name="the prior's clip"), first_picture(task)[0], 0)
+    return Sampled(Clip(frames, task.fps, 0.0, size, name="the prior's clip"), first_picture(task)[0])
 
 
 def _following(task: Task, sampled: Sampled) -> Following:
