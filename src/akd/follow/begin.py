@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -20,6 +21,8 @@ SUBJECT_SIDE = 200
 MAX_SIDE = 1024
 """Longer side of a picture at most [px]."""
 LOW_CONFIDENCE = 0.35
+CameraKind = Literal["auto", "static", "following"]
+"""Whether the camera stands, goes along with the body, or the background tells."""
 
 
 def read_subject(
@@ -41,11 +44,10 @@ def read_subject(
 
 def begin(
     rig: Rig, clip: Clip, subject: Subject, *, first: FirstFrame | None = None, settings: FollowSettings | None = None,
-    look: Look = "natural", going_along: bool = False,
+    look: Look = "natural", camera: CameraKind = "auto",
 ) -> Following:  # fmt: skip
     """The fit of a clip, before its first step. Without ``first`` its camera is searched for; ``look`` is how the clip shows the
-    character. A camera that is known to be ``going_along`` is taken to stand while the body moves in place before it; its way is
-    read from its feet at the end."""
+    character. Before a camera that is following the body moves in place; its way is read from its feet at the end."""
     notes = [f"The subject was found by its {subject.source} (confidence {subject.confidence:.2f})."]
     if subject.confidence < LOW_CONFIDENCE:
         notes.append("It hardly stands out: give --masks, or a clip before a plain background.")
@@ -56,10 +58,10 @@ def begin(
         notes.append(found)
     else:
         check_shape(clip, first)
-    view, moved = (None, "The camera goes along.") if going_along else moving_view(clip, subject, first)
+    view, moved = moving_view(clip, subject, first) if camera == "auto" else (None, f"The camera is {camera}, as was said.")
     return Following(
         rig, clip, subject, first, known=known, settings=settings, view=view, notes=(*notes, moved), look=look,
-        ground=not going_along,
+        ground=camera != "following",
     )  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """How well a motion matches its clip, how much of each limb was seen, and the verdict in a sentence."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -37,6 +37,8 @@ class Match:
     """How much of the time each limb is seen, 0 to 1, by its name."""
     subject: float
     """How clearly the subject stands out from its background."""
+    joints: dict[str, float] = field(default_factory=dict)
+    """The same for each joint by the skin that it moves most; joints that move none have their parent's."""
     limbs_agree: float | None = None
     """Of clips that show every limb in its own colour: share of those pixels at which the body shows that limb …"""
     limbs_agree_motionless: float | None = None
@@ -100,6 +102,17 @@ def limbs_seen(body: Body, seen: list[Seen]) -> dict[str, float]:
         if own.any():
             out[limb.name] = float(np.clip(shown[:, own].mean(1) / SEEN_SHARE, 0, 1).mean())
     return out
+
+
+def joints_seen(body: Body, seen: list[Seen]) -> dict[str, float]:
+    """How much of the time the skin of each joint is seen."""
+    shown, skeleton = np.stack([each.shown for each in seen]), body.rig.skeleton
+    most, out = body.weights.argmax(1), list[float]()
+    for joint, parent in enumerate(skeleton.parents):
+        own = most == joint
+        above = out[parent] if parent >= 0 else 1.0
+        out.append(float(np.clip(shown[:, own].mean(1) / SEEN_SHARE, 0, 1).mean()) if own.any() else above)
+    return dict(zip(skeleton.names, out, strict=True))
 
 
 def limbs_agree(body: Body, seen: list[Seen], labels: Int16[np.ndarray, "frame height width"], reach: float) -> float:

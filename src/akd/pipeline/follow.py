@@ -21,7 +21,7 @@ from akd.files.gltf.write_rig import write_rig
 from akd.files.motion_npz import write_motion
 from akd.files.video import contact_sheet, every, to_bytes, write_image, write_video
 from akd.files.writing import safe_name, write_file
-from akd.follow.begin import begin, read_subject
+from akd.follow.begin import CameraKind, begin, read_subject
 from akd.follow.clip import Clip
 from akd.follow.first_frame import BACKGROUND, FirstFrame
 from akd.follow.following import Followed, Following
@@ -70,8 +70,9 @@ class FollowJob:
     """Part of the clip [s]."""
     fps: float | None = None
     """Of a folder of frames."""
-    camera: str = "auto"
-    """auto, static or following."""
+    camera: CameraKind = "auto"
+    """following: it goes along with the character, whose way is read from its feet. static: it stands. auto: the background tells
+    whether it turns, else it stands."""
     forward: str | None = None
     height: float | None = None
 
@@ -96,8 +97,8 @@ class FollowJob:
         return safe_name(f"{Path(self.character).stem}-{Path(self.clip).stem}")
 
     @property
-    def going_along(self) -> bool | None:
-        return {"auto": None, "static": False, "following": True}[self.camera]
+    def going_along(self) -> bool:
+        return self.camera == "following"
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +148,7 @@ class FollowedClip:
 def follow(
     rig: Rig, clip: str | Path | Clip, *, first: FirstFrame | str | Path | None = None, start: float = 0.0,
     end: float | None = None, masks: str | Path | None = None, segmenter: Segmenter | None = None, subject: Subject | None = None,
-    camera: str = "auto", settings: FollowSettings | None = None, progress: Progress | None = None,
+    camera: CameraKind = "auto", settings: FollowSettings | None = None, progress: Progress | None = None,
 ) -> FollowedClip:  # fmt: skip
     """Follow a video of a character, in memory.
 
@@ -168,7 +169,7 @@ def follow(
 
         job, pictures = FollowJob(_source(rig), clip.name, camera=camera), clip
         subject = subject or find_subject(clip, segmenter=segmenter)
-    run = begin(rig, pictures, subject, first=known, settings=settings)
+    run = begin(rig, pictures, subject, first=known, settings=settings, camera=camera)
     log = list(follow_steps(run, progress or Progress()))
     followed = run.finish(going_along=job.going_along)
     return FollowedClip(job, followed, evaluate(rig, followed.motion), pictures, tuple(log))
@@ -232,7 +233,7 @@ def _prepared(job: FollowJob, progress: Progress) -> Following:
     rig = load_or_rig(Path(job.character), forward=job.forward, height=job.height)
     first = None if job.first is None else FirstFrame.load(job.first, rig)
     progress.stage("finding the camera" if first is None else "preparing")
-    run = begin(rig, clip, subject, first=first)
+    run = begin(rig, clip, subject, first=first, camera=job.camera)
     for note in (*rig.notes, *run.notes):
         progress.notice(note)
     return run
@@ -275,7 +276,7 @@ def write_follow_results(folder: RunFolder, done: FollowedClip, progress: Progre
     camera = done.followed.camera
     result = {
         "sentence": done.sentence, "verdict": match.verdict, "overlap": match.overlap, "overlap_worst": match.overlap_worst,
-        "overlap_motionless": match.overlap_motionless, "limbs_seen": match.limbs, "guessed": list(match.guessed),
+        "overlap_motionless": match.overlap_motionless, "limbs_seen": match.limbs, "joint_confidence": match.joints, "guessed": list(match.guessed),
         "subject_confidence": match.subject, "notes": list(done.followed.notes),
         "stance": done.followed.stance.astype(int).tolist(),
         "camera": {

@@ -164,16 +164,16 @@ def _following(task: Task, sampled: Sampled) -> Following:
             subject = marker_subject(sampled.clip, task.rig.skeleton)
             return begin(
                 task.rig, sampled.clip, subject, first=sampled.first, settings=FollowSettings.for_marker_films(),
-                look="marker", going_along=True,
+                look="marker", camera="following",
             )  # fmt: skip
         return begin(task.rig, sampled.clip, find_subject(sampled.clip), first=sampled.first)
     except AkdError as error:
         raise AkdError(f"The prior's clip cannot be followed ({str(error).rstrip('.')}): try another --seed.") from error
 
 
-def _goes_along(task: Task) -> bool | None:
-    """Our own films are made by a camera that goes along; whether another's is, its clips must tell."""
-    return True if task.prior.trained_on_captions else None
+def _goes_along(task: Task) -> bool:
+    """Our own films are made by a camera that goes along; other models are asked for a camera that stands."""
+    return task.prior.trained_on_captions
 
 
 def _evaluations(job: Job) -> int:
