@@ -4,6 +4,7 @@ Positions in pictures are in pixels with pixel centres at half integers, x befor
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ MAX_DISTANCE = 40.0
 """Distances to the subject beyond this are all alike [px]."""
 FLOW_TOLERANCE = 1.5
 """Flow forward and back again that misses by this is worth half [px]."""
+KEPT_COLORS = 4
+"""Blurred pictures that are kept at a time."""
 Places = Float[np.ndarray, "point 2"]
 
 
@@ -41,7 +44,19 @@ class Evidence:
         return len(self.masks)
 
     def colors(self, frame: int, blur: float) -> Float[np.ndarray, "height width 9"]:
-        """Colours of the subject blurred over so many pixels without its background, and their slopes along x and y."""
+        """Colours of the subject blurred over so many pixels without its background, and their slopes along x and y; the last few
+        are kept, because a frame is looked at many times in a row."""
+        if (frame, blur) not in self._kept:
+            while len(self._kept) >= KEPT_COLORS:
+                del self._kept[next(iter(self._kept))]
+            self._kept[frame, blur] = self._colors(frame, blur)
+        return self._kept[frame, blur]
+
+    @cached_property
+    def _kept(self) -> dict[tuple[int, float], np.ndarray]:
+        return {}
+
+    def _colors(self, frame: int, blur: float) -> Float[np.ndarray, "height width 9"]:
         import cv2
 
         mask = self.masks[frame].astype(np.float32)

@@ -5,6 +5,7 @@ does not show keeps the pose space's guess, because there the prior is all there
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float
@@ -59,7 +60,7 @@ class Scene:
     ground: bool = True
     """Skin stays above y = 0."""
 
-    @property
+    @cached_property
     def unit(self) -> float:
         """A hundredth of the subject's size [px]."""
         return 0.016 * float(np.sqrt(max(np.median(self.evidence.masks.sum((1, 2))), 1.0)))

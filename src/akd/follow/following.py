@@ -217,7 +217,8 @@ class Following:
         still = self._overlaps(motionless)
         match = Match(
             float(final.mean()), float(final.min()), float(still.mean()), limbs_seen(self.scene.body, seen),
-            self.subject.confidence, joints_seen(self.scene.body, seen), *(None if limbs is None else self._limbs_agree(each) for each in (self.y, motionless)),
+            self.subject.confidence, joints_seen(self.scene.body, seen),
+            *(None if limbs is None else self._limbs_agree(each) for each in (self.y, motionless)),
         )  # fmt: skip
         return Followed(rig, motion, self.camera, match, stance, (*self.notes, *notes))
 

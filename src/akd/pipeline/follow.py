@@ -276,7 +276,8 @@ def write_follow_results(folder: RunFolder, done: FollowedClip, progress: Progre
     camera = done.followed.camera
     result = {
         "sentence": done.sentence, "verdict": match.verdict, "overlap": match.overlap, "overlap_worst": match.overlap_worst,
-        "overlap_motionless": match.overlap_motionless, "limbs_seen": match.limbs, "joint_confidence": match.joints, "guessed": list(match.guessed),
+        "overlap_motionless": match.overlap_motionless, "limbs_seen": match.limbs, "joint_confidence": match.joints,
+        "guessed": list(match.guessed),
         "subject_confidence": match.subject, "notes": list(done.followed.notes),
         "stance": done.followed.stance.astype(int).tolist(),
         "camera": {
