@@ -98,6 +98,18 @@ def test_the_band_solver_equals_a_dense_one():
     np.testing.assert_allclose(solve_banded(blocks, pull), expected, atol=1e-8)
 
 
+def test_a_camera_that_moves_with_the_body_sees_the_same():
+    rig = box_rig(1)
+    body = Body.of(rig, count=60)
+    y = to_coordinates(rig.skeleton.rest_pose(3, dtype=torch.float64))
+    by = np.random.default_rng(3).normal(size=(3, 3))
+    view = Viewpoint.of(frame_camera(rig, rig.skeleton.rest_pose(), parse_view("three-quarter"), *SIZE), *SIZE, 3)
+    gone = y.copy()
+    gone[:, :3] += by
+    for one, other in zip(look(body, view, posed(body, y)), look(body, view.moved(by), posed(body, gone)), strict=True):
+        np.testing.assert_allclose(one.places, other.places, atol=1e-2)
+
+
 def test_the_nearer_triangle_hides_the_farther():
     places = np.array(((0.0, 0.0), (10.0, 0.0), (0.0, 10.0), (0.0, 0.0), (4.0, 0.0), (0.0, 4.0)))
     depth = np.array((2.0, 2.0, 2.0, 1.0, 1.0, 1.0))

@@ -208,19 +208,19 @@ class Following:
         free = to_motion(rig, self.y, fps)
         motion, stance, notes = lock_standing(rig, free, going_along=going_along)
         seen = look(self.scene.body, self.scene.view, posed(self.scene.body, self.y))
-        followed, limbs = overlaps(seen, self.evidence.masks), self.evidence.limbs
+        limbs = self.evidence.limbs
         motionless = np.repeat(self.y[:1], len(self.y), 0)
-        if going_along:
-            final = followed  # the motion travels, the camera with it: what matches is the motion before
-        else:
-            final = self._overlaps(to_coordinates(motion.pose))
+        view = self.scene.view
+        if going_along:  # the motion travels, the camera with it
+            view = view.moved((motion.pose.root_position - free.pose.root_position).double().numpy())
+        final = overlaps(look(self.scene.body, view, posed(self.scene.body, to_coordinates(motion.pose))), self.evidence.masks)
         still = self._overlaps(motionless)
         match = Match(
             float(final.mean()), float(final.min()), float(still.mean()), limbs_seen(self.scene.body, seen),
             self.subject.confidence, joints_seen(self.scene.body, seen),
             *(None if limbs is None else self._limbs_agree(each) for each in (self.y, motionless)),
         )  # fmt: skip
-        return Followed(rig, motion, self.camera, match, stance, (*self.notes, *notes))
+        return Followed(rig, motion, self._camera(view), match, stance, (*self.notes, *notes))
 
     def _overlaps(self, y: Coordinates) -> np.ndarray:
         return overlaps(look(self.scene.body, self.scene.view, posed(self.scene.body, y)), self.evidence.masks)
@@ -230,10 +230,9 @@ class Following:
         body = self.scene.body
         return limbs_agree(body, look(body, self.scene.view, posed(body, y)), self.evidence.limbs, LIMB_SPREAD * self.scene.unit)
 
-    @property
-    def camera(self) -> Camera:
+    def _camera(self, view: Viewpoint) -> Camera:
         """Of every frame, at the clip's own size."""
-        view, (width, height) = self.scene.view, self.clip.size
+        width, height = self.clip.size
         scale = np.array((width / view.width, height / view.height))
         pose = np.repeat(np.eye(4)[None], len(view.rotation), 0)
         pose[:, :3, :3], pose[:, :3, 3] = view.rotation, view.shift

@@ -30,13 +30,13 @@ class FollowSettings:
     """Of a colour channel in [0, 1]."""
     evidence_count: float = 80.0
     """Independent measurements that all points of a frame are worth together: neighbours are wrong together."""
-    step_turn: float = 2.5
+    step_turn: float = 4.0
     """Of a joint's speed while tracking [rad/s]."""
     step_root: float = 2.5
     """Of the root's speed while tracking [ℓ/s]."""
     step_sideways: float = 0.3
     """Of the root's speed across the way the body faces, along the ground [ℓ/s]: bodies go where they face."""
-    step_root_turn: float = 1.2
+    step_root_turn: float = 0.6
     """Of the root's turning [rad/s]."""
     bend_turn: float = 60.0
     """Of a joint's acceleration [rad/s²]; artists' walks and runs have 20 to 100."""
@@ -55,7 +55,7 @@ class FollowSettings:
     """Gauss–Newton steps per frame by flow alone, before silhouette and colours are asked."""
     track_iterations: int = 5
     """Gauss–Newton steps per frame while tracking."""
-    hypotheses: int = 2
+    hypotheses: int = 1
     """Trackings that are kept side by side until the frames after decide."""
     second_look: bool = True
     """Try limb after limb where a part of the subject lacks skin."""
@@ -71,7 +71,7 @@ class FollowSettings:
         (docs/log.md)."""
         return cls(
             silhouette=0.0, limbs=0.08, colour=0.08, flow=0.08, flow_spread=3.0, colour_spread=0.2, plausible=4.0,
-            step_root=0.4, step_root_turn=0.2, bend_depth=0.4, second_look=False,
+            step_turn=2.5, step_root=0.4, step_root_turn=0.2, bend_depth=0.4, second_look=False,
         )  # fmt: skip
 
     def __post_init__(self) -> None:
