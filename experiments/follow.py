@@ -2,7 +2,7 @@
 
 ``python -m experiments.follow --out DIR`` adds a row to DIR/rows.jsonl for every clip and way of following; rows that are there
 are not made again. ``--ways`` names them: full, unknown (camera searched for), and the baselines motionless, flow, silhouette,
-no-pose-space, unstaged, single (no second hypothesis). ``--summary`` prints the tables of what is there.
+no-pose-space, unstaged. ``--summary`` prints the tables of what is there.
 """
 
 import json
@@ -34,7 +34,7 @@ from experiments.follow_film import Filmed, film
 SETTINGS = {
     "full": FollowSettings(), "unknown": FollowSettings(), "flow": FollowSettings(silhouette=0.0, colour=0.0),
     "silhouette": FollowSettings(flow=0.0, colour=0.0), "no-pose-space": FollowSettings(plausible=0.0),
-    "unstaged": FollowSettings(staged=False), "single": FollowSettings(hypotheses=1),
+    "unstaged": FollowSettings(staged=False),
 }  # fmt: skip
 CLIPS = (
     ("motions/glb/m2m_horse.glb#Walk", "side"), ("motions/glb/q_char_witch.glb#Walk", "three-quarter"),

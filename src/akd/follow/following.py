@@ -22,15 +22,13 @@ from akd.follow.plausible import Plausible
 from akd.follow.settings import FollowSettings
 from akd.follow.standing import find_standing, lock_standing
 from akd.follow.subject import Subject
-from akd.follow.track import track_ways
+from akd.follow.track import track_frame
 from akd.follow.viewing import Viewpoint, look
 from akd.motion import Motion
 from akd.render.camera import Camera
 from akd.render.looks import Look
 from akd.rig import Rig
 
-DIFFERENT = 0.08
-"""Trackings of which no joint is further apart than this are one [ℓ]."""
 HOLD_ITERATIONS = 5
 """Refinements with standing feet held."""
 MAX_RIM = 4.0
@@ -57,16 +55,6 @@ class Followed:
     """Which feet stand when."""
     notes: tuple[str, ...]
     """What was found, assumed or left alone, one sentence each."""
-
-
-@dataclass(frozen=True, eq=False)
-class Hypothesis:
-    """One way in which the frames so far may have gone."""
-
-    y: Coordinates
-    paint: Paint
-    cost: float
-    """Energies of its frames, added up."""
 
 
 class Following:
@@ -98,8 +86,7 @@ class Following:
         self.y = np.repeat(fit_first_pose(self.scene, start), clip.frame_count, 0)
         self.iteration = 0
         self._paint = Paint.none(settings.points, self.scene.blurs)
-        self._painted, self._cost = 0, 0.0
-        self._others: list[Hypothesis] = []
+        self._painted = 0
         self._learn(1)
         if look == "marker":
             self._paint = self._paint.filled(body.colors)
@@ -148,29 +135,15 @@ class Following:
         return {"change": float(np.abs(self.y - before).max())}
 
     def _track(self, frame: int) -> None:
-        """Go one frame on from every hypothesis in every way, and keep the best few that differ."""
         self._learn(frame)
-        ways = []
-        for each in (Hypothesis(self.y, self._paint, self._cost), *self._others):
-            for pose, energy in track_ways(self.scene, frame, each.y, each.paint):
-                y = each.y.copy()
-                y[frame] = pose[0]
-                ways.append(Hypothesis(y, each.paint, each.cost + energy))
-        best, *others = different(self.scene, frame, sorted(ways, key=lambda way: way.cost))
-        self.y, self._paint, self._cost, self._others = best.y, best.paint, best.cost, others
-        if frame == self.clip.frame_count - 1:
-            self._others = []  # all frames have been seen: the least energy decides
+        self.y[frame] = track_frame(self.scene, frame, self.y, self._paint)[0]
 
     def _learn(self, count: int) -> None:
         """Take colours from the frames before ``count``, in order, as they are fitted now."""
         while self._painted < count:
-            self._paint = self._learned(self._paint, self.y)
-            self._others = [replace(each, paint=self._learned(each.paint, each.y)) for each in self._others]
+            seen = look_at_frame(self.scene, self.y[self._painted : self._painted + 1], self._painted)
+            self._paint = self._paint.learn(self.evidence, self._painted, seen)
             self._painted += 1
-
-    def _learned(self, paint: Paint, y: Coordinates) -> Paint:
-        seen = look_at_frame(self.scene, y[self._painted : self._painted + 1], self._painted)
-        return paint.learn(self.evidence, self._painted, seen)
 
     @property
     def evidence(self) -> Evidence:
@@ -178,29 +151,20 @@ class Following:
 
     def arrays(self) -> dict[str, np.ndarray]:
         """All that is needed to go on."""
-        all_ways = (Hypothesis(self.y, self._paint, self._cost), *self._others)
-        blurs = {
-            f"paint{index}": np.stack([each.paint.colors[blur] for each in all_ways])
-            for index, blur in enumerate(self._paint.colors)
-        }  # fmt: skip
+        blurs = {f"paint{index}": colors for index, colors in enumerate(self._paint.colors.values())}
         return {
-            "y": np.stack([each.y for each in all_ways]), "cost": np.array([each.cost for each in all_ways]),
-            "known": np.stack([each.paint.known for each in all_ways]).astype(np.uint8),
-            "iteration": np.array(self.iteration), "painted": np.array(self._painted), **blurs,
+            "y": self.y, "iteration": np.array(self.iteration), "painted": np.array(self._painted),
+            "known": self._paint.known.astype(np.uint8), **blurs,
         }  # fmt: skip
 
     def load(self, arrays: dict[str, np.ndarray]) -> None:
         """Go on from what ``arrays`` gave."""
-        if arrays["y"].shape[1:] != self.y.shape or arrays["known"].shape[1:] != self._paint.known.shape:
+        if arrays["y"].shape != self.y.shape or arrays["known"].shape != self._paint.known.shape:
             raise AkdError("The saved state belongs to another character or clip: begin the run anew with --force.")
-        self.iteration, self._painted = arrays["iteration"].item(), arrays["painted"].item()
-        ways = []
-        for number, cost in enumerate(arrays["cost"]):
-            colors = {blur: arrays[f"paint{index}"][number].copy() for index, blur in enumerate(self._paint.colors)}
-            paint = Paint(colors, arrays["known"][number].astype(bool))
-            ways.append(Hypothesis(arrays["y"][number].copy(), paint, float(cost)))
-        best, *self._others = ways
-        self.y, self._paint, self._cost = best.y, best.paint, best.cost
+        self.y, self.iteration = arrays["y"].copy(), arrays["iteration"].item()
+        self._painted = arrays["painted"].item()
+        colors = {blur: arrays[f"paint{index}"].copy() for index, blur in enumerate(self._paint.colors)}
+        self._paint = Paint(colors, arrays["known"].astype(bool))
 
     def finish(self, *, going_along: bool = False) -> Followed:
         """Lock standing feet, and measure how well the motion matches."""
@@ -239,20 +203,6 @@ class Following:
         k = np.repeat(np.eye(3)[None], len(view.rotation), 0)
         k[:, [0, 1], [0, 1]], k[:, :2, 2] = view.focal * scale, view.middle * scale
         return Camera(torch.from_numpy(pose).float(), torch.from_numpy(k).float(), width, height)
-
-
-def different(scene: Scene, frame: int, ways: list[Hypothesis]) -> list[Hypothesis]:
-    """The first few that put some joint somewhere else in a frame."""
-    kept: list[Hypothesis] = []
-    joints: list[np.ndarray] = []
-    for each in ways:
-        here = posed(scene.body, each.y[frame : frame + 1]).joints[0]
-        if all(np.linalg.norm(here - other, axis=1).max() > DIFFERENT * scene.body.size for other in joints):
-            kept.append(each)
-            joints.append(here)
-        if len(kept) == scene.settings.hypotheses:
-            break
-    return kept
 
 
 def calibrated(body: Body, view: Viewpoint, start: Coordinates, evidence: Evidence) -> Evidence:

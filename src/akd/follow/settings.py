@@ -55,8 +55,6 @@ class FollowSettings:
     """Gauss–Newton steps per frame by flow alone, before silhouette and colours are asked."""
     track_iterations: int = 5
     """Gauss–Newton steps per frame while tracking."""
-    hypotheses: int = 1
-    """Trackings that are kept side by side until the frames after decide."""
     second_look: bool = True
     """Try limb after limb where a part of the subject lacks skin."""
     refine_iterations: int = 1

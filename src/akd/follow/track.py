@@ -55,23 +55,12 @@ class Moment:
 
 def track_frame(scene: Scene, frame: int, y_all: Coordinates, paint: Paint) -> Float[np.ndarray, "1 coordinate"]:
     """The pose of a frame from those of the frames before, which are fitted already; one row."""
-    return track_ways(scene, frame, y_all, paint)[0][0]
-
-
-def track_ways(
-    scene: Scene, frame: int, y_all: Coordinates, paint: Paint
-) -> list[tuple[Float[np.ndarray, "1 coordinate"], float]]:
-    """Poses that a frame may have after those before it, each with its energy, the best first."""
     moment = Moment.of(scene, frame, y_all)
     ways = [_descend(scene, moment, _flown(scene, moment), paint)] if scene.settings.flow else []
     if not ways or scene.settings.silhouette:
         ways.append(_descend(scene, moment, moment.expected.pose, paint, flow=False))
-    ranked = sorted(((each, _energy(scene, moment, each)) for each in ways), key=lambda way: way[1])
-    if scene.settings.second_look and scene.settings.silhouette:
-        found = _second_look(scene, moment, ranked[0][0], paint)
-        if found is not ranked[0][0]:
-            ranked[0] = (found, _energy(scene, moment, found))
-    return ranked
+    y = min(ways, key=lambda each: _energy(scene, moment, each))
+    return _second_look(scene, moment, y, paint) if scene.settings.second_look and scene.settings.silhouette else y
 
 
 def _flown(scene: Scene, moment: Moment) -> Coordinates:
