@@ -1,8 +1,8 @@
 """Following one clip of a prior against distilling from it: ten sentences, both judges, one run; the table of docs/follow.md.
 
-``python -m experiments.via_video PRIOR --out DIR`` makes the runs that are missing, each in a folder of its own, and prints the
-table. ``--ways`` names them: video (the first of four clips), video-best (the clip of the four that was followed best), quick and
-default (recipes of distillation). PRIOR is an image-to-video model, the same for all ways.
+``python -m experiments.via_video PRIOR --out DIR`` adds a row to DIR/rows.jsonl for every motion that is missing, and prints the
+table. ``--ways`` names them: video (``--clips`` of them for each sentence; the table has the first, and as video-best the one that
+was followed best), quick and default (recipes of distillation). PRIOR is an image-to-video model, the same for all ways.
 """
 
 import json
@@ -16,11 +16,9 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from akd.distill.recipe import RECIPES
+from akd.creatures.words import character
 from akd.errors import AkdError
-from akd.pipeline.animate import run_job
-from akd.pipeline.job import SAMPLING, Job, Progress, read_character
-from akd.pipeline.run_folder import RunFolder
+from akd.pipeline.animate import animate
 from akd.prior.load import load_prior
 from akd.prior.prior import VideoPrior
 
@@ -28,8 +26,8 @@ SENTENCES = (
     "a dog walking", "a horse galloping", "a cat walking", "a fox trotting", "a human walking", "a human running",
     "a human jumping", "a human waving", "a human sitting down", "a chick walking",
 )  # fmt: skip
-CLIPS = 4
-"""Samples of a sentence, of which the best followed one is chosen."""
+SECONDS = 2.0
+"""Of a motion: what the small prior's clips of a person take."""
 
 
 @dataclass(frozen=True)
@@ -39,30 +37,26 @@ class Options:
     prior: Annotated[str, tyro.conf.Positional]
     """The image-to-video model."""
     out: Path
-    """Where rows and runs are kept."""
+    """Where rows are kept."""
     ways: tuple[str, ...] = ("video", "quick", "default")
+    clips: int = 4
+    """Samples of a sentence, of which the best followed one is chosen."""
     first: int = 0
     last: int = len(SENTENCES)
     summary: bool = False
     """Only print the table."""
 
 
-def one_run(prior: VideoPrior, name: str, sentence: str, way: str, seed: int, folder: Path) -> dict[str, Any]:
+def one_motion(prior: VideoPrior, sentence: str, way: str, seed: int) -> dict[str, Any]:
     """One motion in one way; what it cost, and what the judges say of it."""
-    via = way == "video"
-    job = Job(
-        sentence, prior=name, seconds=2.0, seed=seed, recipe=SAMPLING if via else RECIPES[way],
-        via="video" if via else "distillation",
-    )  # fmt: skip
-    run = RunFolder(folder)
-    run.path.mkdir(parents=True, exist_ok=True)
-    run.begin(job)
+    rig = character(sentence, 0)[0]
     evaluated, begun = prior.evaluated, time.process_time()
     row: dict[str, Any] = {"sentence": sentence, "way": way, "seed": seed}
+    how: dict[str, Any] = {"via": "video"} if way == "video" else {"recipe": way}
     try:
-        animation = run_job(run, job, read_character(job), prior, Progress())
+        animation = animate(rig, sentence, prior=prior, seconds=SECONDS, seed=seed, **how)
     except AkdError as error:
-        return row | {"failed": str(error)}
+        return row | {"failed": str(error), "seconds": time.process_time() - begun, "evaluations": prior.evaluated - evaluated}
     judged, asked = animation.judgement, animation.judgement.asked
     named = judged.looks_like.action if judged.looks_like is not None else None
     found = animation.followed or {}
@@ -84,11 +78,10 @@ def main(options: Options) -> None:
         done = {(row["sentence"], row["way"], row["seed"]) for row in rows}
         for sentence in SENTENCES[options.first : options.last]:
             for way in options.ways:
-                for seed in range(CLIPS if way == "video" else 1):
+                for seed in range(options.clips if way == "video" else 1):
                     if (sentence, way, seed) in done:
                         continue
-                    folder = options.out / f"{sentence.replace(' ', '-')}-{way}-{seed}"
-                    row = one_run(prior, options.prior, sentence, way, seed, folder)
+                    row = one_motion(prior, sentence, way, seed)
                     rows.append(row)
                     with path.open("a") as file:
                         file.write(json.dumps(row) + "\n")
@@ -104,7 +97,7 @@ def by_way(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
         clips = sorted((row for row in own if row["way"] == "video"), key=lambda row: row["seed"])
         if clips:
             out.setdefault("video", []).append(clips[0])
-            if len(clips) == CLIPS:
+            if len(clips) > 1:
                 best = max(clips, key=lambda row: -1.0 if row.get("score") is None else row["score"])
                 paid = {name: sum(row.get(name, 0) for row in clips) for name in ("seconds", "evaluations")}
                 out.setdefault("video-best", []).append(best | paid)
