@@ -1,8 +1,8 @@
 """Following one clip of a prior against distilling from it: ten sentences, both judges, one run; the table of docs/follow.md.
 
 ``python -m experiments.via_video PRIOR --out DIR`` adds a row to DIR/rows.jsonl for every motion that is missing, and prints the
-table. ``--ways`` names them: video (``--clips`` of them for each sentence; the table has the first, and as video-best the one that
-was followed best), quick and default (recipes of distillation). PRIOR is an image-to-video model, the same for all ways.
+table. ``--ways`` names them: video (``--clips`` of them for each sentence; the table has the first, and as video-best the one
+that was followed best), quick and default (recipes of distillation). PRIOR is an image-to-video model, the same for all ways.
 """
 
 import json
