@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from akd.assets import load_rig
+from akd.cli.animate import _recipe
 from akd.errors import AkdError
 from akd.files.gltf.write_rig import write_rig
 from akd.files.motion_npz import read_motion
@@ -17,6 +18,7 @@ from akd.motion import Motion
 from akd.pipeline import follow, results
 from akd.pipeline import runs as several_runs
 from akd.pipeline.job import SAMPLING, Job, Progress
+from akd.pipeline.kinds import KINDS
 from akd.pipeline.run_folder import RESULTS
 from akd.pipeline.runs import begin_runs, resume_runs
 from akd.pipeline.via_video import enlarged
@@ -190,3 +192,17 @@ def test_limbs_are_found_by_their_colours():
     assert (subject.limbs[0, 70:140, 113:128] == right).all()
     assert (subject.limbs[0, :50] == -1).all()
     assert subject.masks[0].sum() == pytest.approx(2 * 24 * 90, rel=0.1)
+
+
+def test_rows_of_a_batch_and_the_command_line_sample_alike():
+    """Steps and guidance can be said; what belongs to distillation is refused."""
+    asked = KINDS["animate"].request({"prompt": "a dog walking", "via": "video", "guidance": 2.0})
+    assert asked.via == "video"
+    assert (asked.recipe.denoising_steps, asked.recipe.guidance) == (SAMPLING.denoising_steps, 2.0)
+    nothing = dict.fromkeys(("estimator", "iterations", "draws", "learning_rate", "plausible", "denoising_steps"))
+    assert _recipe("default", False, nothing | {"guidance": 2.0}, "video") == asked.recipe
+    for own, name in (({"iterations": 3}, "--iterations"), ({"learning_rate": 0.1}, "--learning-rate")):
+        with pytest.raises(AkdError, match=name):
+            _recipe("default", False, nothing | own, "video")
+    with pytest.raises(AkdError, match="--recipe"):
+        _recipe("quick", False, nothing, "video")
