@@ -3,8 +3,8 @@
 ``python -m experiments.via_video PRIOR --out DIR`` adds a row to DIR/rows.jsonl for every motion that is missing, and prints the
 table. ``--ways`` names them: video (``--clips`` of them for each sentence; the table has the first, and as video-best the one
 that was followed best), quick and default (recipes of distillation), and own-film: our own gait of that name, filmed, sent
-through the prior's autoencoder and followed, which is what following could do if the clip were right (only for small priors, and for
-sentences of which we have a gait or action). PRIOR is an image-to-video model, the same for all ways.
+through the prior's autoencoder and followed, which is what following could do if the clip were right (only for small priors, and
+for sentences of which we have a gait or action). PRIOR is an image-to-video model, the same for all ways.
 """
 
 import json
