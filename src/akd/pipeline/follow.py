@@ -6,7 +6,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -70,7 +70,7 @@ class FollowJob:
     """Part of the clip [s]."""
     fps: float | None = None
     """Of a folder of frames."""
-    camera: CameraKind = "auto"
+    camera: str = "auto"
     """following: it goes along with the character, whose way is read from its feet. static: it stands. auto: the background tells
     whether it turns, else it stands."""
     forward: str | None = None
@@ -95,6 +95,10 @@ class FollowJob:
     @property
     def name(self) -> str:
         return safe_name(f"{Path(self.character).stem}-{Path(self.clip).stem}")
+
+    @property
+    def camera_kind(self) -> CameraKind:
+        return cast(CameraKind, self.camera)  # checked above
 
     @property
     def going_along(self) -> bool:
@@ -233,7 +237,7 @@ def _prepared(job: FollowJob, progress: Progress) -> Following:
     rig = load_or_rig(Path(job.character), forward=job.forward, height=job.height)
     first = None if job.first is None else FirstFrame.load(job.first, rig)
     progress.stage("finding the camera" if first is None else "preparing")
-    run = begin(rig, clip, subject, first=first, camera=job.camera)
+    run = begin(rig, clip, subject, first=first, camera=job.camera_kind)
     for note in (*rig.notes, *run.notes):
         progress.notice(note)
     return run
