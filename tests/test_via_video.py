@@ -12,7 +12,7 @@ from akd.errors import AkdError
 from akd.files.gltf.write_rig import write_rig
 from akd.files.motion_npz import read_motion
 from akd.follow.clip import Clip
-from akd.follow.first_frame import pose_at_ease
+from akd.follow.first_frame import BACKGROUND, draw_first_frame, make_first_frame, pose_at_ease
 from akd.follow.marker_film import marker_subject
 from akd.motion import Motion
 from akd.pipeline import follow, results
@@ -27,7 +27,7 @@ from akd.prior.prior import VideoPrior
 from akd.reconstruct.skinned import skinned_splats
 from akd.render.film import FilmSettings, film
 from akd.render.looks import limb_color
-from akd.render.preview import PreviewSettings
+from akd.render.preview import PreviewSettings, still
 from akd.skeleton import Pose
 from sample_rigs import box_rig
 
@@ -132,6 +132,31 @@ def test_one_clip_that_shows_nothing_does_not_stop_the_others(character, tmp_pat
     found = begin_runs(tmp_path / "runs", job(character), 2, Progress(), prior=FilmingPrior(rig))
     assert [run.path.name for run in found] == ["seed-1"]
     assert "Seed 0: Nothing moves." in told
+
+
+class Photographer(FilmingPrior):
+    """A big model: it has read everything, and its clips look like the picture it is given."""
+
+    trained_on_captions = False
+    known_actions = None
+
+    def sample_latents(self, text, *, condition=None, **options):
+        first = make_first_frame(self.rig, width=self.film.width, height=self.film.height)
+        torch.testing.assert_close(condition.latents[0, 0], draw_first_frame(self.rig, first), atol=0.02, rtol=0)
+        poses = (self.motion.pose[n].to(torch.float32) for n in range(self.film.frames))
+        return torch.stack([still(self.rig, pose, first.camera, background=BACKGROUND)[0] for pose in poses])[None]
+
+
+@pytest.mark.long
+def test_clips_of_a_big_model_are_followed_by_their_outlines(character, tmp_path):
+    rig = load_rig(character)
+    prior = Photographer(rig, FilmSettings(width=160, height=120, frames=7, fps=12.0, look="natural"))
+    run = begin_runs(tmp_path / "run", job(character), 1, Progress(), prior=prior)[0]
+    found = run.result()["followed"]
+    assert found["limbs_agree"] is None
+    assert found["overlap"] > found["overlap_motionless"] + 0.03
+    swing = leg_angles(rig, read_motion(run["motion.npz"], rig.skeleton))
+    assert float((swing[0] - swing[1]).abs().max()) > 0.3
 
 
 class Impatient(Progress):
