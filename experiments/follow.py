@@ -9,7 +9,7 @@ import json
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -20,7 +20,7 @@ from rich.table import Table
 from akd.contact.measures import in_contact
 from akd.contact.traces import trace
 from akd.errors import AkdError
-from akd.follow.begin import begin, read_subject
+from akd.follow.begin import CameraKind, begin, read_subject
 from akd.follow.body import posed
 from akd.follow.coordinates import to_coordinates
 from akd.follow.settings import FollowSettings
@@ -63,6 +63,16 @@ CLIPS = (
     ("motions/glb/q_cyber_enemy_flying.glb#Attack", "three-quarter"),
 )  # fmt: skip
 """Held-out characters of ../shared/motions and rigs of ../shared/assets: nothing was tuned on these."""
+TUNING = (
+    ("motions/glb/q_fox.glb#AnimalArmature|Gallop", "side"), ("motions/glb/q_man2017.glb#Human Armature|Run", "side"),
+    ("motions/glb/q_pirate_sharky.glb#Walk", "side"), ("motions/glb/q_alien2019.glb#AlienArmature|Alien_Jump", "side"),
+    ("assets/q_triceratops/Triceratops.glb#Armature|Triceratops_Run", "three-quarter"),
+    ("motions/glb/q_man2017.glb#Human Armature|Walk", "three-quarter"), ("motions/glb/m2m_fox.glb#Run", "three-quarter"),
+    ("motions/glb/q_pirate_sharky.glb#Punch", "three-quarter"),
+    ("motions/glb/q_alien2019.glb#AlienArmature|Alien_Run", "three-quarter"),
+    ("motions/glb/q_fox.glb#AnimalArmature|Walk", "three-quarter"),
+)  # fmt: skip
+"""Characters of the training part, and assets that the table does not use: what is tuned is tuned on these."""
 FOLLOWING = 8
 """Every so manieth clip is filmed by a camera that goes along."""
 
@@ -76,6 +86,10 @@ class Options:
     shared: Path = Path("../../shared")
     """The folder that holds assets/ and motions/."""
     ways: tuple[str, ...] = ("full",)
+    films: Literal["table", "tuning"] = "table"
+    """The films of the table, or those that numbers are tuned on."""
+    frames: int = 20
+    """Of a film, at most."""
     first: int = 0
     last: int = len(CLIPS)
     summary: bool = False
@@ -140,10 +154,11 @@ def follow_once(filmed: Filmed, way: str) -> dict[str, Any]:
     begun = time.process_time()
     clip, subject = read_subject(filmed.path)
     first = None if way == "unknown" else filmed.first
-    run = begin(filmed.rig, clip, subject, first=first, settings=SETTINGS.get(way, FollowSettings()))
+    camera: CameraKind = "following" if filmed.follows else "auto"  # who makes a clip knows whether the camera goes along
+    run = begin(filmed.rig, clip, subject, first=first, settings=SETTINGS.get(way, FollowSettings()), camera=camera)
     while way != "motionless" and run.iteration < run.iterations:
         run.step()
-    found = run.finish()
+    found = run.finish(going_along=filmed.follows)
     count = min(found.motion.frame_count, filmed.motion.frame_count)
     motion, truth = (replace(each, pose=each.pose[:count]) for each in (found.motion, filmed.motion))
     if way == "motionless":
@@ -168,15 +183,18 @@ def main(options: Options) -> None:
     rows = [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
     if not options.summary:
         done = {(row["clip"], row["way"]) for row in rows}
-        for index, (source, view) in list(enumerate(CLIPS))[options.first : options.last]:
-            follows = index % FOLLOWING == FOLLOWING - 1
+        clips = CLIPS if options.films == "table" else TUNING
+        for index, (source, view) in list(enumerate(clips))[options.first : options.last]:
+            follows = options.films == "table" and index % FOLLOWING == FOLLOWING - 1
             for way in options.ways:
                 name = f"{source} {view}{' following' if follows else ''}"
                 if (name, way) in done:
                     continue
                 try:
                     path_film = options.out / f"{index:02}.mp4"
-                    filmed = film(str(options.shared / source), view, path_film, follows=follows, seed=index)
+                    filmed = film(
+                        str(options.shared / source), view, path_film, follows=follows, seed=index, frames=options.frames
+                    )
                     row = follow_once(filmed, way)
                 except AkdError as error:
                     row = {"failed": str(error)}

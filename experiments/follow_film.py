@@ -40,21 +40,23 @@ class Filmed:
     """Of every frame."""
     first: FirstFrame
     path: Path
+    follows: bool
+    """The camera goes along."""
 
 
-def artist_motion(source: str) -> tuple[Rig, Motion]:
-    """A clip of a file, with the travel its feet imply where it goes in place, at ``FPS`` and at most ``FRAMES`` long."""
+def artist_motion(source: str, frames: int = FRAMES) -> tuple[Rig, Motion]:
+    """A clip of a file, with the travel its feet imply where it goes in place, at ``FPS`` and at most so many frames long."""
     rig, names = load_clips(source)
     motion = read_clip(rig, names[0], 30.0).motion
     if rig.legs and motion.frame_count >= 6:
         motion = prepare(rig, motion, TargetSettings(lock=False, balance=False, ground=False)).motion
     motion = resample(motion, FPS)
-    return rig, Motion(motion.pose[:FRAMES].to(torch.float32), motion.fps)
+    return rig, Motion(motion.pose[:frames].to(torch.float32), motion.fps)
 
 
-def film(source: str, view: str, path: Path, *, follows: bool = False, seed: int = 0) -> Filmed:
-    """Film a motion from one side into an mp4; ``follows``: the camera goes along with the body."""
-    rig, motion = artist_motion(source)
+def film(source: str, view: str, path: Path, *, follows: bool = False, seed: int = 0, frames: int = FRAMES) -> Filmed:
+    """Film a motion from one side into an mp4, which is kept if it is there; ``follows``: the camera goes along with the body."""
+    rig, motion = artist_motion(source, frames)
     vertices = moving_vertices(rig, motion)
     middle = (vertices.amin(1) + vertices.amax(1)) / 2
     seen = parse_view(view)
@@ -67,10 +69,10 @@ def film(source: str, view: str, path: Path, *, follows: bool = False, seed: int
     camera = following_camera(
         target.float(), View(seen.azimuth, seen.elevation, 1.0), distance=distance, width=SIZE[0], height=SIZE[1], fov=30.0
     )
-    frames = render(rig, vertices.double().numpy(), camera, seed)
-    write_h264(path, frames)
+    if not path.is_file():
+        write_h264(path, render(rig, vertices.double().numpy(), camera, seed))
     first = FirstFrame(camera[0:1], motion.pose[0], rig.skeleton.names)
-    return Filmed(rig, motion, camera, first, path)
+    return Filmed(rig, motion, camera, first, path, follows)
 
 
 def render(rig: Rig, vertices: np.ndarray, camera: Camera, seed: int) -> np.ndarray:
@@ -144,7 +146,8 @@ def write_h264(path: Path, frames: np.ndarray) -> None:
     """A compressed video as services hand them out."""
     import av
 
-    with av.open(str(path), "w") as container:
+    part = path.with_name(f"part-{path.name}")
+    with av.open(str(part), "w") as container:
         stream = container.add_stream("libx264", rate=int(FPS))
         stream.width, stream.height, stream.pix_fmt, stream.bit_rate = frames.shape[2], frames.shape[1], "yuv420p", RATE
         for frame in frames:
@@ -152,3 +155,4 @@ def write_h264(path: Path, frames: np.ndarray) -> None:
                 container.mux(packet)
         for packet in stream.encode():
             container.mux(packet)
+    part.rename(path)

@@ -13,6 +13,7 @@ from akd.follow.equations import SPAN, picture_rows, solve_banded, spline_equati
 from akd.follow.first_frame import FirstFrame, frame_camera, parse_view
 from akd.follow.match import Match
 from akd.follow.settings import FollowSettings
+from akd.follow.standing import lock_standing
 from akd.follow.subject import find_subject
 from akd.follow.track import bare_patch, track_frame
 from akd.follow.viewing import Viewpoint, look
@@ -96,6 +97,18 @@ def test_the_band_solver_equals_a_dense_one():
     spread = np.kron(basis, np.eye(width))
     expected = np.linalg.solve(spread.T @ whole @ spread, spread.T @ right.reshape(-1)).reshape(-1, width)
     np.testing.assert_allclose(solve_banded(blocks, pull), expected, atol=1e-8)
+
+
+def test_a_camera_that_moves_with_the_body_sees_the_same():
+    rig = box_rig(1)
+    body = Body.of(rig, count=60)
+    y = to_coordinates(rig.skeleton.rest_pose(3, dtype=torch.float64))
+    by = np.random.default_rng(3).normal(size=(3, 3))
+    view = Viewpoint.of(frame_camera(rig, rig.skeleton.rest_pose(), parse_view("three-quarter"), *SIZE), *SIZE, 3)
+    gone = y.copy()
+    gone[:, :3] += by
+    for one, other in zip(look(body, view, posed(body, y)), look(body, view.moved(by), posed(body, gone)), strict=True):
+        np.testing.assert_allclose(one.places, other.places, atol=1e-2)
 
 
 def test_the_nearer_triangle_hides_the_farther():
@@ -192,3 +205,18 @@ def test_verdicts():
     assert verdict(0.97, 0.97).verdict == "follows"
     assert "leg_L0" in verdict(0.9, 0.5).sentence
     assert "motionless" in verdict(0.8, 0.79).sentence
+
+
+def test_a_body_is_given_its_way_only_if_the_camera_goes_along():
+    """Before a plain background a body that walks in place and one that the camera follows look the same."""
+    rig = box_rig(2)
+    motion = stride(rig, (0.0, 0.5, 0.5, 0.0), seconds=2.0, in_place=True)
+    kept, _, notes = lock_standing(rig, motion, going_along=False)
+    assert float((kept.pose.root_position - motion.pose.root_position)[:, [0, 2]].norm(dim=-1).max()) < 0.05
+    assert "--camera following" in notes[-1]
+    given, _, notes = lock_standing(rig, motion, going_along=True)
+    way = given.pose.root_position[-1, 0] - given.pose.root_position[0, 0]
+    assert float(way) == pytest.approx(2 * 2 * 0.25 / 0.6, rel=0.15)
+    assert "goes along" in notes[-1]
+    travelling = stride(rig, (0.0, 0.5, 0.5, 0.0), seconds=2.0)
+    assert not any("--camera" in note for note in lock_standing(rig, travelling, going_along=False)[2])

@@ -1,6 +1,7 @@
 """akd follow as a run: its folder, going on after an interruption, and the command line's sentences."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -81,12 +82,52 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_motion(files, tmp_path):
     result = json.loads((tmp_path / "whole" / "result.json").read_text())
     assert result["overlap"] > result["overlap_motionless"]
     assert set(result["limbs_seen"]) == {limb.name for limb in rig.skeleton.limbs}
+    assert set(result["joint_confidence"]) == set(rig.skeleton.names)
+    assert min(result["joint_confidence"].values()) >= 0
+    assert max(result["joint_confidence"].values()) == 1
     assert np.array(result["camera"]["world_to_camera"]).shape == (9, 4, 4)
     for name in ("animated.glb", "preview.mp4", "report.html", "strip.png", "rig.glb"):
         assert (tmp_path / "whole" / name).stat().st_size > 0
     with pytest.raises(AkdError, match="exists already"):
         begin_follow(tmp_path / "whole", job, Progress())
     assert resume_follow(tmp_path / "whole", Progress()).path == whole.path
+
+
+def bar(count=8, move=2):
+    """Something thin that is no character and moves across a plain background."""
+    pictures = torch.full((count, 150, 200, 3), 0.9)
+    for index in range(count):
+        pictures[index, 10:140, 90 + move * index : 93 + move * index] = 0.2
+    return pictures
+
+
+BAD = {
+    "black": (lambda: torch.zeros(8, 150, 200, 3), "No subject stands out"), "still": (lambda: bar(move=0), "Nothing moves"),
+    "two frames": (lambda: bar(2), "at least 4"), "no character": (bar, "does not show this character"),
+    "cut": (lambda: torch.cat((bar(), 1 - bar())), "has a cut at 0.40 s"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_clips_that_show_nothing_to_follow_are_a_sentence_with_a_cure(files, tmp_path, kind):
+    """And nothing is written."""
+    make, sentence = BAD[kind]
+    write_video(tmp_path / "clip.mp4", make(), 20)
+    job = FollowJob(str(files / "box.glb"), str(tmp_path / "clip.mp4"), first=str(files / "first.json"))
+    with pytest.raises(AkdError, match=sentence) as caught:
+        begin_follow(tmp_path / "run", job, Progress())
+    assert "\n" not in str(caught.value)
+    assert re.search(r"[:;.] ?[Gg]ive ", str(caught.value))
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.long
+def test_a_clip_without_the_character_is_refused_without_its_camera_too(files, tmp_path):
+    write_video(tmp_path / "clip.mp4", bar(), 20)
+    job = FollowJob(str(files / "box.glb"), str(tmp_path / "clip.mp4"))
+    with pytest.raises(AkdError, match="was not found in the first frame"):
+        begin_follow(tmp_path / "run", job, Progress())
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize("kind", ["no clip", "text", "other shape", "other first"])

@@ -19,6 +19,7 @@ from akd.motion import Motion
 from akd.posespace.network import SHIPPED, NetworkConfig, PoseNetwork, save_weights
 from akd.posespace.space import PoseSpace
 from akd.training.data_card import CARD_NAME
+from akd.training.posespace.dataset import read_pose_shards
 
 ODD = "[bold]foot[/]"
 """A joint whose name looks like markup."""
@@ -283,3 +284,28 @@ def test_a_bare_skeleton_has_poses_but_no_picture(real, weights: Path, tmp_path:
     assert (tmp_path / "poses.npz").is_file()
     assert "poses.png" not in said
     assert not (tmp_path / "poses.png").exists()
+
+
+def test_poses_of_followed_clips_are_taken_once(real, tmp_path: Path) -> None:
+    """Runs that follow their clip, however deep they lie; lost ones and other runs are left out."""
+    rig = creature("dog", 3)
+    motion = Motion(rig.skeleton.rest_pose(6), 10.0)
+    found = {"good": {"verdict": "follows", "overlap_motionless": 0.4}, "lost": {"verdict": "lost", "overlap_motionless": 0.4},
+             "deep/via": {"verdict": "unsure", "followed": {"verdict": "follows", "overlap_motionless": 0.4}},
+             "other": {"verdict": "as_asked"}}  # fmt: skip
+    for number, (name, result) in enumerate(found.items()):
+        run = tmp_path / "clips" / name
+        run.mkdir(parents=True)
+        write_rig(rig, {}, run / "rig.glb")
+        motion.pose.angles[:, 1, 0] = 0.01 * number
+        write_motion(run / "motion.npz", rig.skeleton, motion)
+        (run / "result.json").write_text(json.dumps(result))
+    for _ in range(2):
+        said = real("posespace", "distil", tmp_path / "space", "--from", "clips", tmp_path / "clips")
+        assert "6 poses of 2 followed clips" in " ".join(said.split())
+        assert "1 more were left out" in " ".join(said.split())
+    taken = read_pose_shards(tmp_path / "space" / "poses", ("followed",))
+    assert [len(each.vectors) for each in taken] == [3, 3]
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert "follow some clips first" in real("posespace", "distil", tmp_path / "space", "--from", "clips", empty, fails=True)

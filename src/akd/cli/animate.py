@@ -31,6 +31,7 @@ def animate(
     track: bool = False,
     expand: bool = True,
     scene: bool = False,
+    via: Literal["distillation", "video"] = "distillation",
     recipe: Literal["default", "quick", "paper", "big"] = "default",
     estimator: str | None = None,
     iterations: int | None = None,
@@ -59,6 +60,7 @@ def animate(
         akd animate "a brown dog running"
         akd animate fox.glb "a fox walking" --loop
         akd animate fox.glb walking jumping --one-file --export fbx
+        akd animate fox.glb "a fox walking" --via video --prior Wan-AI/Wan2.2-TI2V-5B-Diffusers --n 4
         akd animate --resume runs/fox-walking
 
     Args:
@@ -68,10 +70,11 @@ def animate(
         loop: Make the ends of the clip meet.
         in_place: Write the clip without its travel over the ground.
         seed: Another seed, another motion.
-        n: Number of motions, with seeds from --seed on, each in a folder of its own.
+        n: Number of motions, with seeds from --seed on, each in a folder of its own; with --via video best followed first.
         track: Also track the motion in a physics simulation; both are kept.
         expand: Say the prompt in the words of the prior's training captions, where it has such; --no-expand leaves it alone.
         scene: Add to the prompt how our films look (view, ground, camera), in a big model's wording: they know longer captions.
+        via: distillation; video lets the prior make a clip of the character and follows it, which needs an image-to-video model.
         recipe: default; quick takes few looks at finished films; big is for large models; paper takes hours.
         estimator: Gradient estimator instead of the recipe's; a wrong name lists all.
         iterations: Number of iterations instead of the recipe's.
@@ -112,7 +115,7 @@ def animate(
             options: dict[str, Any] = {
                 "prior": prior, **vars(hardware), "seconds": seconds, "loop": loop, "in_place": in_place, "seed": seed,
                 "track": track, "expand": expand, "scene": scene, "forward": forward, "height": height,
-                "recipe": _recipe(recipe, loop, own),
+                "recipe": _recipe(recipe, loop, own, via), "via": via,
             }  # fmt: skip
             if one_file:
                 _one_file(words, out, export or "glb", options, n=n, force=force, tensorboard=tensorboard)
@@ -184,10 +187,23 @@ def _job(words: tuple[str, ...], **options: Any) -> "Job":
     return Job(prompt, str(path.resolve()), **options)
 
 
-def _recipe(name: str, loop: bool, own: dict[str, Any]) -> "Recipe":
+def _recipe(name: str, loop: bool, own: dict[str, Any], via: str) -> "Recipe":
     from akd.distill.recipe import RECIPES
+    from akd.pipeline.job import SAMPLING
 
+    if via == "video":
+        return _sampling(SAMPLING, name, own)
     changes: dict[str, Any] = {key: value for key, value in own.items() if value is not None}
     if loop and RECIPES[name].curves == "frames":
         changes["curves"] = "fourier"  # ends of free frames do not meet
     return replace(RECIPES[name], **changes)
+
+
+def _sampling(base: "Recipe", name: str, own: dict[str, Any]) -> "Recipe":
+    """Steps and guidance of a clip; what belongs to distillation is refused."""
+    given = {key: value for key, value in own.items() if value is not None}
+    other = ["recipe"] if name != "default" else [key for key in given if key not in ("denoising_steps", "guidance")]
+    if other:
+        option = other[0].replace("_", "-")
+        raise AkdError(f"--{option} is for distillation, and --via video follows a clip: leave one of them out.")
+    return replace(base, **given)

@@ -89,7 +89,8 @@ def follow(
         end: Where to end [s].
         masks: A folder with a mask for every frame that is followed, white on black or with an alpha channel.
         fps: Frames per second of a folder of frames; 24 by default.
-        camera: static stands, following goes along with the character; auto decides.
+        camera: static stands; following goes along with the character, whose way is read from its feet; auto stands unless the
+            background turns.
         out: The folder to write to; by default named after character and clip, under runs/.
         resume: Go on with this run's folder.
         force: Overwrite a run that exists.

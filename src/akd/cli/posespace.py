@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import tyro
 
@@ -98,7 +98,12 @@ class Collect:
 class Distil:
     """Add poses that a video model finds likely: short distillations, a minute for each creature. Resumes where it stopped.
 
-    Example: akd posespace distil runs/posespace --count 19
+    With --from clips they come from clips that were followed instead (`akd follow`, `akd animate --via video`), from the source
+    'followed'; runs that lost their clip are left out.
+
+    Examples:
+        akd posespace distil runs/posespace --count 19
+        akd posespace distil runs/posespace --from clips runs/followed
     """
 
     folder: RunFolder
@@ -110,8 +115,29 @@ class Distil:
     workers: int = 1
     """Processes at a time, one core each; more than one needs akd[ray]."""
     hardware: Hardware = field(default_factory=Hardware)
+    source: Annotated[tuple[Literal["clips"], Path] | None, tyro.conf.arg(name="from")] = None
+    """"clips" and a folder with runs that followed clips, at any depth."""
+    every: int = 2
+    """Take one of so many frames of a clip."""
 
     def run(self) -> None:
+        if self.source is not None:
+            self._from_clips(self.source[1])
+        else:
+            self._from_prior()
+
+    def _from_clips(self, clips: Path) -> None:
+        from akd.training.posespace.distilled_poses import collect_clips
+
+        if not clips.is_dir():
+            raise AkdError(f"There is no folder {clips}.")
+        if self.every < 1:
+            raise AkdError(f"--every is at least 1, not {self.every}.")
+        count, taken, lost = collect_clips(clips, self.folder, every=self.every)
+        left = f"; {lost} more were left out, because they lost their clip or hold no pose" if lost else ""
+        console().print(f"{count} poses of {taken} followed clips are in {self.folder / 'poses' / 'followed'}{left}", **PLAIN)
+
+    def _from_prior(self) -> None:
         from rich.progress import Progress
 
         from akd.prior.load import load_prior
@@ -145,7 +171,7 @@ class Train:
     steps: int | None = None
     """How many steps in all; by default as many as the shipped weights were trained for."""
     sources: tuple[str, ...] = ()
-    """Train on poses of these sources only: creatures, artists, retargeted, distilled. All by default."""
+    """Train on poses of these sources only: creatures, artists, retargeted, distilled, followed. All by default."""
     start: Path | None = None
     """Weights to begin with, such as those of an earlier edition; a training that was stopped goes on from its own."""
     name: str = "training"

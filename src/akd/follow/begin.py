@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from akd.follow.first_frame import FirstFrame
 from akd.follow.following import Following, check_moves, check_shape
 from akd.follow.settings import FollowSettings
 from akd.follow.subject import Segmenter, Subject, find_subject
+from akd.render.looks import Look
 from akd.rig import Rig
 
 SUBJECT_SIDE = 200
@@ -19,6 +21,8 @@ SUBJECT_SIDE = 200
 MAX_SIDE = 1024
 """Longer side of a picture at most [px]."""
 LOW_CONFIDENCE = 0.35
+CameraKind = Literal["auto", "static", "following"]
+"""Whether the camera stands, goes along with the body, or the background tells."""
 
 
 def read_subject(
@@ -39,26 +43,29 @@ def read_subject(
 
 
 def begin(
-    rig: Rig, clip: Clip, subject: Subject, *, first: FirstFrame | None = None, settings: FollowSettings | None = None
-) -> Following:
-    """The fit of a clip, before its first step. Without ``first`` its camera is searched for."""
+    rig: Rig, clip: Clip, subject: Subject, *, first: FirstFrame | None = None, settings: FollowSettings | None = None,
+    look: Look = "natural", camera: CameraKind = "auto",
+) -> Following:  # fmt: skip
+    """The fit of a clip, before its first step. Without ``first`` its camera is searched for; ``look`` is how the clip shows the
+    character. Before a camera that is following the body moves in place; its way is read from its feet at the end."""
     notes = [f"The subject was found by its {subject.source} (confidence {subject.confidence:.2f})."]
     if subject.confidence < LOW_CONFIDENCE:
         notes.append("It hardly stands out: give --masks, or a clip before a plain background.")
     check_moves(clip)
     known = first is not None
     if first is None:
-        first, found = search_camera(rig, clip, subject)
+        first, found = search_camera(rig, clip, subject, look=look)
         notes.append(found)
     else:
         check_shape(clip, first)
-    view, moved = moving_view(clip, subject, first)
+    view, moved = moving_view(clip, subject, first) if camera == "auto" else (None, f"The camera is {camera}, as was said.")
     return Following(
-        rig, clip, subject, first, known=known, settings=settings, view=view, notes=(*notes, moved)
+        rig, clip, subject, first, known=known, settings=settings, view=view, notes=(*notes, moved), look=look,
+        ground=camera != "following",
     )  # fmt: skip
 
 
 def shorter(clip: Clip, subject: Subject, count: int) -> tuple[Clip, Subject]:
     """The first frames of a clip."""
     alpha = None if clip.alpha is None else clip.alpha[:count]
-    return replace(clip, frames=clip.frames[:count], alpha=alpha), replace(subject, masks=subject.masks[:count])
+    return replace(clip, frames=clip.frames[:count], alpha=alpha), subject[:count]

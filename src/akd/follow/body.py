@@ -13,12 +13,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import torch
 from jaxtyping import Float, Int
 from scipy.spatial.transform import Rotation
 
 from akd.mesh import vertex_normals
 from akd.reconstruct.surface_splats import sample_surface
 from akd.render.decimate import decimate
+from akd.render.looks import Look, marker_colors
 from akd.render.raycast import SurfacePoints, interpolate, lit_colors
 from akd.rig import Rig
 from akd.skeleton import Skeleton
@@ -45,7 +47,7 @@ class Body:
     points: Float[np.ndarray, "point 3"]
     """At rest [ℓ], in random order, so that the first few are a fair choice of all."""
     colors: Float[np.ndarray, "point 3"]
-    """The character's own, in soft light."""
+    """In the look of the clip: the character's own in soft light, or one for each limb."""
     weights: Float[np.ndarray, "point joint"]
     hanging: Float[np.ndarray, "point joint"]
     """Share of each point's weights that hang on each joint or below it."""
@@ -57,23 +59,24 @@ class Body:
     """Vertices of the mesh at rest, decimated, for depth pictures [ℓ]."""
     shell_weights: Float[np.ndarray, "vertex joint"]
     faces: Int[np.ndarray, "face 3"]
+    look: Look = "natural"
+    """How the character looks in the clip; colours of the marker look are known before anything is seen."""
 
     @classmethod
-    def of(cls, rig: Rig, *, count: int = POINTS, seed: int = 0) -> "Body":
+    def of(cls, rig: Rig, *, count: int = POINTS, seed: int = 0, look: Look = "natural") -> "Body":
         rng = np.random.default_rng(seed)
         samples = sample_surface(rig.mesh, count, rng)
         order = rng.permutation(count)
         samples = SurfacePoints(samples.face[order], samples.barycentric[order])
-        at_vertices = vertex_normals(rig.mesh.vertices, rig.mesh.faces)
         weights = interpolate(rig.mesh, samples, np.asarray(rig.weights, float))
         weights /= weights.sum(1, keepdims=True)
         small = decimate(rig.mesh.vertices, rig.mesh.faces, SHELL_FACES)
         hanging = weights @ rig.skeleton.is_ancestor.T.astype(float)
         return cls(
             rig, interpolate(rig.mesh, samples, rig.mesh.vertices),
-            np.clip(lit_colors(rig.mesh, samples, SHADE, at_vertices), 0, 1), weights, hanging,
+            skin_colors(rig, samples, weights, look), weights, hanging,
             active_coordinates(hanging), limb_of_points(rig.skeleton, weights),
-            rig.mesh.vertices[small.kept], np.asarray(rig.weights, float)[small.kept], small.faces,
+            rig.mesh.vertices[small.kept], np.asarray(rig.weights, float)[small.kept], small.faces, look,
         )  # fmt: skip
 
     @cached_property
@@ -89,6 +92,16 @@ class Body:
     @property
     def joint_count(self) -> int:
         return self.rig.skeleton.joint_count
+
+
+def skin_colors(
+    rig: Rig, samples: SurfacePoints, weights: Float[np.ndarray, "point joint"], look: Look
+) -> Float[np.ndarray, "point 3"]:
+    """Colours of skin points in a look: in soft light, or every limb in its own."""
+    if look == "marker":
+        return marker_colors(rig.skeleton, torch.from_numpy(weights)).numpy()
+    normals = vertex_normals(rig.mesh.vertices, rig.mesh.faces)
+    return np.clip(lit_colors(rig.mesh, samples, SHADE, normals), 0, 1)
 
 
 def active_coordinates(hanging: Float[np.ndarray, "point joint"]) -> Int[np.ndarray, " column"]:

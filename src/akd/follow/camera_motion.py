@@ -1,7 +1,7 @@
 """Whether the camera stands still: the background tells, if it has anything on it.
 
 A camera that turns shifts the whole background; that shift is added up and taken out. A plain background says nothing, and the
-camera is then taken to stand; feet that slide under a body that stays in place tell a camera that goes along (see ``standing``).
+camera is then taken to stand, unless somebody knows that it goes along (see ``standing``).
 """
 
 from dataclasses import replace

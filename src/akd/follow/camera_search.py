@@ -24,6 +24,7 @@ from akd.follow.settings import FollowSettings
 from akd.follow.subject import Subject
 from akd.follow.viewing import Seen, Viewpoint, look
 from akd.render.camera import Camera
+from akd.render.looks import Look
 from akd.rig import Rig
 
 AZIMUTHS = tuple(range(0, 360, 20))
@@ -51,15 +52,15 @@ class Candidate:
     overlap: float
 
 
-def search_camera(rig: Rig, clip: Clip, subject: Subject) -> tuple[FirstFrame, str]:
+def search_camera(rig: Rig, clip: Clip, subject: Subject, *, look: Look = "natural") -> tuple[FirstFrame, str]:
     """Camera and pose of the first frame, and a sentence on how well they fit."""
     pose = pose_at_ease(rig)
-    body, start = Body.of(rig, count=700), to_coordinates(pose[None])
+    body, start = Body.of(rig, count=700, look=look), to_coordinates(pose[None])
     small, masks = _shrunk(clip, subject)
     coarse = sorted((_coarse(body, start, small, masks, *view) for view in product(AZIMUTHS, ELEVATIONS, FOVS)),
                     key=lambda each: -each.score)  # fmt: skip
     kept = _different(coarse)
-    scene = _first_scene(rig, clip, subject, kept[0].view, start)
+    scene = _first_scene(Body.of(rig, count=900, look=look), clip, subject, kept[0].view, start)
     fine = [_refined(scene, clip, subject, each) for each in kept]
     best = max(fine, key=lambda each: each.score)
     if best.overlap < MIN_OVERLAP:
@@ -145,11 +146,10 @@ def _different(candidates: list[Candidate]) -> list[Candidate]:
     return kept
 
 
-def _first_scene(rig: Rig, clip: Clip, subject: Subject, view: Viewpoint, start: Coordinates) -> Scene:
+def _first_scene(body: Body, clip: Clip, subject: Subject, view: Viewpoint, start: Coordinates) -> Scene:
     """All that refining a view needs and that is the same for all views."""
     once = replace(clip, frames=clip.frames[:2], alpha=None)
-    evidence = gather_evidence(once, replace(subject, masks=subject.masks[:2]))
-    body = Body.of(rig, count=900)
+    evidence = gather_evidence(once, subject[:2])
     return Scene(body, evidence, view, Plausible.of(body, start), FollowSettings(), clip.fps, None, ground=False)
 
 

@@ -4,10 +4,11 @@ Positions in pictures are in pixels with pixel centres at half integers, x befor
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float, UInt8
+from jaxtyping import Bool, Float, Int16, UInt8
 
 from akd.follow.clip import Clip
 from akd.follow.subject import Subject
@@ -18,6 +19,8 @@ MAX_DISTANCE = 40.0
 """Distances to the subject beyond this are all alike [px]."""
 FLOW_TOLERANCE = 1.5
 """Flow forward and back again that misses by this is worth half [px]."""
+KEPT_COLORS = 4
+"""Blurred pictures that are kept at a time."""
 Places = Float[np.ndarray, "point 2"]
 
 
@@ -33,13 +36,27 @@ class Evidence:
     forward: Float[np.ndarray, "pair height width 3"]
     """Flow to the next frame [px], and how much it is to be trusted, 0 to 1."""
     frames: UInt8[np.ndarray, "frame height width 3"]
+    limbs: Int16[np.ndarray, "frame height width"] | None = None
+    """Which limb each pixel shows, where that is known (see ``Subject``)."""
 
     @property
     def frame_count(self) -> int:
         return len(self.masks)
 
     def colors(self, frame: int, blur: float) -> Float[np.ndarray, "height width 9"]:
-        """Colours of the subject blurred over so many pixels without its background, and their slopes along x and y."""
+        """Colours of the subject blurred over so many pixels without its background, and their slopes along x and y; the last few
+        are kept, because a frame is looked at many times in a row."""
+        if (frame, blur) not in self._kept:
+            while len(self._kept) >= KEPT_COLORS:
+                del self._kept[next(iter(self._kept))]
+            self._kept[frame, blur] = self._colors(frame, blur)
+        return self._kept[frame, blur]
+
+    @cached_property
+    def _kept(self) -> dict[tuple[int, float], np.ndarray]:
+        return {}
+
+    def _colors(self, frame: int, blur: float) -> Float[np.ndarray, "height width 9"]:
         import cv2
 
         mask = self.masks[frame].astype(np.float32)
@@ -55,7 +72,7 @@ def gather_evidence(clip: Clip, subject: Subject) -> Evidence:
     """Distances, outlines and flow of all frames."""
     frames = [_outside(mask) for mask in subject.masks]
     outlines = tuple(outline(mask) for mask in subject.masks)
-    return Evidence(subject.masks, np.stack(frames), outlines, _flow(clip.frames, subject.masks), clip.frames)
+    return Evidence(subject.masks, np.stack(frames), outlines, _flow(clip.frames, subject.masks), clip.frames, subject.limbs)
 
 
 def _outside(mask: Bool[np.ndarray, "height width"]) -> Float[np.ndarray, "height width 3"]:

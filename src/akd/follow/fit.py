@@ -5,6 +5,7 @@ does not show keeps the pose space's guess, because there the prior is all there
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float
@@ -13,7 +14,16 @@ from scipy.spatial.transform import Rotation
 from akd.follow.body import Body, Coordinates, PosedBody, posed, rows
 from akd.follow.equations import frame_equations, picture_rows, solve_banded, spline_equations
 from akd.follow.evidence import Evidence
-from akd.follow.measurements import Paint, Wishes, colour_wishes, cover_wishes, flow_between, joined, silhouette_wishes
+from akd.follow.measurements import (  # fmt: skip
+    Paint,
+    Wishes,
+    colour_wishes,
+    cover_wishes,
+    flow_between,
+    joined,
+    limb_wishes,
+    silhouette_wishes,
+)
 from akd.follow.plausible import Plausible
 from akd.follow.settings import FollowSettings
 from akd.follow.viewing import Seen, Viewpoint, look
@@ -50,7 +60,7 @@ class Scene:
     ground: bool = True
     """Skin stays above y = 0."""
 
-    @property
+    @cached_property
     def unit(self) -> float:
         """A hundredth of the subject's size [px]."""
         return 0.016 * float(np.sqrt(max(np.median(self.evidence.masks.sum((1, 2))), 1.0)))
@@ -112,6 +122,8 @@ def picture_wishes(
     if settings.colour:
         blur = scene.blurs[fine]
         wishes.append(colour_wishes(scene.evidence.colors(frame, blur), seen, paint, blur, settings))
+    if settings.limbs and scene.evidence.limbs is not None:
+        wishes.append(limb_wishes(scene.evidence.limbs[frame], scene.body.limb, seen, unit, GATES[fine] * unit, settings))
     return wishes
 
 

@@ -16,8 +16,8 @@ from akd.follow.coordinates import to_coordinates, to_motion
 from akd.follow.evidence import Evidence, gather_evidence, sample
 from akd.follow.first_frame import FirstFrame
 from akd.follow.fit import Scene, fit_first_pose, look_at_frame, refine
-from akd.follow.match import Match, limbs_seen, overlap, overlaps
-from akd.follow.measurements import Paint, signed_distance
+from akd.follow.match import Match, joints_seen, limbs_agree, limbs_seen, overlap, overlaps
+from akd.follow.measurements import LIMB_SPREAD, Paint, signed_distance
 from akd.follow.plausible import Plausible
 from akd.follow.settings import FollowSettings
 from akd.follow.standing import find_standing, lock_standing
@@ -26,6 +26,7 @@ from akd.follow.track import track_frame
 from akd.follow.viewing import Viewpoint, look
 from akd.motion import Motion
 from akd.render.camera import Camera
+from akd.render.looks import Look
 from akd.rig import Rig
 
 HOLD_ITERATIONS = 5
@@ -62,15 +63,17 @@ class Following:
     def __init__(
         self, rig: Rig, clip: Clip, subject: Subject, first: FirstFrame, *, known: bool = True,
         settings: FollowSettings | None = None, view: Viewpoint | None = None, notes: tuple[str, ...] = (),
+        look: Look = "natural", ground: bool = True,
     ) -> None:  # fmt: skip
         """``first`` is camera and pose of the first frame, ``known`` from its picture or found in the clip; ``view`` overrides
-        its camera for clips whose camera moves."""
+        its camera for clips whose camera moves. ``look`` is how the clip shows the character; without ``ground`` skin may come
+        below it, where a camera that goes along hides how high the body is."""
         check_moves(clip)
         if known:
             check_shape(clip, first)
         self.clip, self.subject, self.first, self.notes = clip, subject, first, notes
         settings = settings or FollowSettings()
-        body, evidence = Body.of(rig), gather_evidence(clip, subject)
+        body, evidence = Body.of(rig, look=look), gather_evidence(clip, subject)
         height, width = clip.frames.shape[1:3]
         start = to_coordinates(first.pose[None])
         view = view or Viewpoint.of(first.camera, width, height, clip.frame_count)
@@ -78,12 +81,15 @@ class Following:
         settings = replace(settings, points=min(settings.points, len(body.points)))
         if known:
             evidence = calibrated(body, view, start, evidence)
-        self.scene = Scene(body, evidence, view, plausible, settings, clip.fps, start if known else None, ground=bool(rig.legs))
+        self.scene = Scene(body, evidence, view, plausible, settings, clip.fps, start if known else None,
+                           ground=ground and bool(rig.legs))  # fmt: skip
         self.y = np.repeat(fit_first_pose(self.scene, start), clip.frame_count, 0)
         self.iteration = 0
         self._paint = Paint.none(settings.points, self.scene.blurs)
         self._painted = 0
         self._learn(1)
+        if look == "marker":
+            self._paint = self._paint.filled(body.colors)
         found = overlap(look_at_frame(self.scene, self.y[:1], 0).mask, evidence.masks[0])
         if found < MIN_FIRST_OVERLAP:
             raise AkdError(
@@ -160,31 +166,37 @@ class Following:
         colors = {blur: arrays[f"paint{index}"].copy() for index, blur in enumerate(self._paint.colors)}
         self._paint = Paint(colors, arrays["known"].astype(bool))
 
-    def finish(self, *, going_along: bool | None = None) -> Followed:
+    def finish(self, *, going_along: bool = False) -> Followed:
         """Lock standing feet, and measure how well the motion matches."""
         rig, fps = self.scene.body.rig, self.clip.fps
         free = to_motion(rig, self.y, fps)
         motion, stance, notes = lock_standing(rig, free, going_along=going_along)
         seen = look(self.scene.body, self.scene.view, posed(self.scene.body, self.y))
-        followed = overlaps(seen, self.evidence.masks)
-        if going_along or any("goes along" in note for note in notes):
-            final = followed  # the motion travels, the camera with it: what matches is the motion before
-        else:
-            final = self._overlaps(to_coordinates(motion.pose))
-        still = self._overlaps(np.repeat(self.y[:1], len(self.y), 0))
+        limbs = self.evidence.limbs
+        motionless = np.repeat(self.y[:1], len(self.y), 0)
+        view = self.scene.view
+        if going_along:  # the motion travels, the camera with it
+            view = view.moved((motion.pose.root_position - free.pose.root_position).double().numpy())
+        final = overlaps(look(self.scene.body, view, posed(self.scene.body, to_coordinates(motion.pose))), self.evidence.masks)
+        still = self._overlaps(motionless)
         match = Match(
             float(final.mean()), float(final.min()), float(still.mean()), limbs_seen(self.scene.body, seen),
-            self.subject.confidence,
+            self.subject.confidence, joints_seen(self.scene.body, seen),
+            *(None if limbs is None else self._limbs_agree(each) for each in (self.y, motionless)),
         )  # fmt: skip
-        return Followed(rig, motion, self.camera, match, stance, (*self.notes, *notes))
+        return Followed(rig, motion, self._camera(view), match, stance, (*self.notes, *notes))
 
     def _overlaps(self, y: Coordinates) -> np.ndarray:
         return overlaps(look(self.scene.body, self.scene.view, posed(self.scene.body, y)), self.evidence.masks)
 
-    @property
-    def camera(self) -> Camera:
+    def _limbs_agree(self, y: Coordinates) -> float:
+        assert self.evidence.limbs is not None
+        body = self.scene.body
+        return limbs_agree(body, look(body, self.scene.view, posed(body, y)), self.evidence.limbs, LIMB_SPREAD * self.scene.unit)
+
+    def _camera(self, view: Viewpoint) -> Camera:
         """Of every frame, at the clip's own size."""
-        view, (width, height) = self.scene.view, self.clip.size
+        width, height = self.clip.size
         scale = np.array((width / view.width, height / view.height))
         pose = np.repeat(np.eye(4)[None], len(view.rotation), 0)
         pose[:, :3, :3], pose[:, :3, 3] = view.rotation, view.shift

@@ -1,10 +1,11 @@
 """How well a motion matches its clip, how much of each limb was seen, and the verdict in a sentence."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int16
+from scipy.spatial import cKDTree
 
 from akd.follow.body import Body
 from akd.follow.viewing import Seen
@@ -36,15 +37,31 @@ class Match:
     """How much of the time each limb is seen, 0 to 1, by its name."""
     subject: float
     """How clearly the subject stands out from its background."""
+    joints: dict[str, float] = field(default_factory=dict)
+    """The same for each joint by the skin that it moves most; joints that move none have their parent's."""
+    limbs_agree: float | None = None
+    """Of clips that show every limb in its own colour: share of those pixels at which the body shows that limb …"""
+    limbs_agree_motionless: float | None = None
+    """… and of the character in its first pose all the time."""
+
+    @property
+    def score(self) -> float:
+        """What clips are ranked by: agreement of limbs where they are known, else overlap."""
+        return self.overlap if self.limbs_agree is None else self.limbs_agree
+
+    @property
+    def score_motionless(self) -> float:
+        """The same for a motionless character."""
+        return self.overlap_motionless if self.limbs_agree_motionless is None else self.limbs_agree_motionless
 
     @property
     def verdict(self) -> Verdict:
-        gain = 1 - (1 - self.overlap) / max(1 - self.overlap_motionless, 1e-6)
-        if self.overlap < LOST_OVERLAP:
+        gain = 1 - (1 - self.score) / max(1 - self.score_motionless, 1e-6)
+        if self.score < LOST_OVERLAP:
             return "lost"
-        if gain < MIN_GAIN and self.overlap_motionless < STILL_OVERLAP:
+        if gain < MIN_GAIN and self.score_motionless < STILL_OVERLAP:
             return "no better than motionless"
-        return "follows" if self.overlap >= GOOD_OVERLAP else "loose"
+        return "follows" if self.score >= GOOD_OVERLAP else "loose"
 
     @property
     def guessed(self) -> tuple[str, ...]:
@@ -54,7 +71,8 @@ class Match:
     @property
     def sentence(self) -> str:
         """The verdict in words, with its numbers."""
-        shares = f"silhouettes overlap by {self.overlap:.2f} (a motionless character: {self.overlap_motionless:.2f})"
+        what = "silhouettes overlap" if self.limbs_agree is None else "limbs agree"
+        shares = f"{what} by {self.score:.2f} (a motionless character: {self.score_motionless:.2f})"
         words = {
             "follows": f"The motion follows the clip: {shares}.",
             "loose": f"The motion follows the clip loosely: {shares}; give a clearer or larger subject.",
@@ -84,3 +102,29 @@ def limbs_seen(body: Body, seen: list[Seen]) -> dict[str, float]:
         if own.any():
             out[limb.name] = float(np.clip(shown[:, own].mean(1) / SEEN_SHARE, 0, 1).mean())
     return out
+
+
+def joints_seen(body: Body, seen: list[Seen]) -> dict[str, float]:
+    """How much of the time the skin of each joint is seen."""
+    shown, skeleton = np.stack([each.shown for each in seen]), body.rig.skeleton
+    most, out = body.weights.argmax(1), list[float]()
+    for joint, parent in enumerate(skeleton.parents):
+        own = most == joint
+        above = out[parent] if parent >= 0 else 1.0
+        out.append(float(np.clip(shown[:, own].mean(1) / SEEN_SHARE, 0, 1).mean()) if own.any() else above)
+    return dict(zip(skeleton.names, out, strict=True))
+
+
+def limbs_agree(body: Body, seen: list[Seen], labels: Int16[np.ndarray, "frame height width"], reach: float) -> float:
+    """Share of the pixels whose limb is known at which the nearest visible skin, at most ``reach`` pixels away, is of that limb;
+    mean over frames."""
+    shares = []
+    for each, label in zip(seen, labels, strict=True):
+        row, column = np.nonzero(label >= 0)
+        shown = np.flatnonzero(each.shown)
+        if not len(row) or not len(shown):
+            continue
+        pixels = np.stack((column, row), -1) + 0.5
+        apart, nearest = cKDTree(each.places[shown]).query(pixels)
+        shares.append(float(((body.limb[shown[nearest]] == label[row, column]) & (apart < reach)).mean()))
+    return float(np.mean(shares)) if shares else 0.0

@@ -8,7 +8,7 @@ Every measurement is weighed down as it misses (Cauchy).
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Int16
 from scipy.spatial import cKDTree
 
 from akd.follow.evidence import Evidence, sample
@@ -17,6 +17,12 @@ from akd.follow.viewing import Seen
 
 COVER_PIXELS = 120
 """Uncovered pixels of a frame that are looked at."""
+LIMB_PIXELS = 80
+"""Pixels of a limb that are looked at."""
+MIN_LIMB_PIXELS = 8
+"""A limb with fewer pixels is hidden, or a speck of its colour is not it."""
+LIMB_SPREAD = 2.5
+"""How exactly the pixels of one colour show a limb [hundredths of size]: such films have 64 pixels, out of focus."""
 COVER_GAIN = 3.0
 """How much more an uncovered pixel counts than its share of the subject: a leg is a small share and all that matters."""
 
@@ -50,6 +56,11 @@ class Paint:
         for blur in colors:
             colors[blur][new] = sample(evidence.colors(frame, blur)[..., :3], seen.places[:count][new])
         return Paint(colors, self.known | new)
+
+    def filled(self, own: Float[np.ndarray, "all 3"]) -> "Paint":
+        """With colours that are known beforehand for the points that were not seen yet."""
+        colors = {blur: np.where(self.known[:, None], known, own[: len(known)]) for blur, known in self.colors.items()}
+        return Paint(colors, np.ones_like(self.known))
 
 
 def silhouette_wishes(evidence: Evidence, frame: int, seen: Seen, unit: float, gate: float, settings: FollowSettings) -> Wishes:
@@ -115,6 +126,40 @@ def cover_wishes(
     robust = np.ones(len(pixels)) if only is not None else 1 / (1 + effort[match, np.arange(len(pixels))] / 9)
     weight = settings.silhouette * settings.evidence_count * min(share * COVER_GAIN, 1.0) / len(pixels) / spread**2 * robust
     return Wishes(match, weight[:, None, None] * np.eye(2), -weight[:, None] * missed)
+
+
+def limb_wishes(
+    labels: Int16[np.ndarray, "height width"], limb: Int[np.ndarray, " point"], seen: Seen, unit: float, gate: float,
+    settings: FollowSettings,
+) -> Wishes:  # fmt: skip
+    """Every limb where the picture shows that limb: its visible skin goes to the nearest of its pixels, and each of its pixels
+    has skin of it near. All limbs count alike: legs are small, and all that matters."""
+    some = np.arange(min(2 * settings.points, len(seen.places)))
+    spread, wishes = LIMB_SPREAD * unit, []
+    present = [index for index in np.unique(labels[labels >= 0]) if (limb[some] == index).any()]
+    for index in present:
+        row, column = np.nonzero(labels == index)
+        if len(row) < MIN_LIMB_PIXELS:
+            continue
+        chosen = np.linspace(0, len(row) - 1, min(LIMB_PIXELS, len(row))).round().astype(int)
+        pixels, own = np.stack((column[chosen], row[chosen]), -1) + 0.5, some[limb[some] == index]
+        shown = own[seen.shown[own]]
+        apart, nearest = cKDTree(seen.places[own]).query(pixels)
+        wishes.append(_towards(own[nearest], pixels - seen.places[own[nearest]], apart, spread, gate, settings, len(present)))
+        if len(shown):
+            apart, nearest = cKDTree(pixels).query(seen.places[shown])
+            missed = pixels[nearest] - seen.places[shown]
+            wishes.append(_towards(shown, missed, apart, spread, gate, settings, len(present)))
+    return joined(wishes) if wishes else Wishes(np.zeros(0, int), np.zeros((0, 2, 2)), np.zeros((0, 2)))
+
+
+def _towards(
+    point: np.ndarray, missed: np.ndarray, apart: np.ndarray, spread: float, gate: float, settings: FollowSettings, limbs: int
+) -> Wishes:
+    """Points drawn to places; what is within a spread is there already."""
+    weight = settings.limbs * settings.evidence_count / limbs / len(point) / spread**2 / (1 + (apart / (gate + 3 * spread)) ** 2)
+    weight = weight * (apart > 0.5 * spread)
+    return Wishes(point, weight[:, None, None] * np.eye(2), weight[:, None] * missed)
 
 
 def signed_distance(mask: Bool[np.ndarray, "height width"]) -> Float[np.ndarray, "height width 3"]:

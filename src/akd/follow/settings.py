@@ -11,9 +11,11 @@ class FollowSettings:
     the stage in sizes of the body (``Body.size``, 1 ℓ for usual builds)."""
 
     flow: float = 1.0
-    """Weight of optical flow; 0 leaves it out. The same for the next three."""
+    """Weight of optical flow; 0 leaves it out. The same for the next four."""
     silhouette: float = 1.0
     colour: float = 1.0
+    limbs: float = 1.0
+    """Of limbs in their own colours, in clips that show them so."""
     plausible: float = 1.0
     """Of the pose space; 0 replaces it by a weak pull towards the first pose."""
     staged: bool = True
@@ -28,13 +30,13 @@ class FollowSettings:
     """Of a colour channel in [0, 1]."""
     evidence_count: float = 80.0
     """Independent measurements that all points of a frame are worth together: neighbours are wrong together."""
-    step_turn: float = 2.5
+    step_turn: float = 4.0
     """Of a joint's speed while tracking [rad/s]."""
     step_root: float = 2.5
     """Of the root's speed while tracking [ℓ/s]."""
     step_sideways: float = 0.3
     """Of the root's speed across the way the body faces, along the ground [ℓ/s]: bodies go where they face."""
-    step_root_turn: float = 1.2
+    step_root_turn: float = 0.6
     """Of the root's turning [rad/s]."""
     bend_turn: float = 60.0
     """Of a joint's acceleration [rad/s²]; artists' walks and runs have 20 to 100."""
@@ -60,8 +62,18 @@ class FollowSettings:
     standing_spread: float = 0.02
     """How still a standing foot is [ℓ]."""
 
+    @classmethod
+    def for_marker_films(cls) -> "FollowSettings":
+        """For small films in the marker look: limbs count, outlines of 64 pixels do not; whatever turns or goes deep without
+        being seen is held tightly. Found on films of walking creatures of known motion, sent through the small autoencoder
+        (docs/log.md)."""
+        return cls(
+            silhouette=0.0, limbs=0.08, colour=0.08, flow=0.08, flow_spread=3.0, colour_spread=0.2, plausible=4.0,
+            step_turn=2.5, step_root=0.4, step_root_turn=0.2, bend_depth=0.4, second_look=False,
+        )  # fmt: skip
+
     def __post_init__(self) -> None:
-        if min(self.flow, self.silhouette, self.colour, self.plausible) < 0:
+        if min(self.flow, self.silhouette, self.colour, self.limbs, self.plausible) < 0:
             raise AkdError("Weights of a follower are zero or positive.")
         if self.flow + self.silhouette + self.colour == 0:
             raise AkdError("A follower needs flow, silhouette or colours to follow.")

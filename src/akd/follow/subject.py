@@ -7,11 +7,11 @@ The confidence says how clearly subject and background differ; nothing here need
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int16
 from PIL import Image
 
 from akd.errors import AkdError
@@ -47,7 +47,13 @@ class Subject:
     confidence: float
     """How clearly it stands out, 0 to 1."""
     source: str
-    """How it was found: alpha, masks, plain background, still background, clutter, or a segmenter's name."""
+    """How it was found: alpha, masks, plain background, still background, clutter, limb colours, or a segmenter's name."""
+    limbs: Int16[np.ndarray, "frame height width"] | None = None
+    """Which of the skeleton's limbs each pixel shows, −1 for none that is known; None where nothing says so."""
+
+    def __getitem__(self, frames: slice) -> "Subject":
+        """Some of its frames."""
+        return replace(self, masks=self.masks[frames], limbs=None if self.limbs is None else self.limbs[frames])
 
 
 Segmenter = Callable[[np.ndarray], np.ndarray]

@@ -117,7 +117,8 @@ def _energy(scene: Scene, moment: Moment, y: Coordinates) -> float:
     weight, apart = flow_between(scene.evidence, frame - 1, moment.earlier, seen, scene.unit, settings, np.inf)
     spread = np.sqrt(settings.flow * settings.evidence_count / settings.points / np.maximum(weight, 1e-9))
     tail = FLOW_TOLERANCES[-1] ** 2
-    flow = 0.5 * tail * float((np.log1p(np.square(apart).sum(1) / spread**2 / tail) * (weight > 1e-9)).mean())
+    heard = weight > 1e-9
+    flow = 0.5 * tail * float((np.log1p(np.square(apart).sum(1)[heard] / spread[heard] ** 2 / tail)).sum()) / len(weight)
     turns = np.square((y - moment.expected.pose)[0, active][6:] * scene.fps / settings.step_turn).reshape(-1, 3).sum(1)
     guess, firm = scene.plausible.guess(y)
     odd = 0.5 * float((firm * np.square(guess - y))[0, active].sum()) * settings.plausible

@@ -1,6 +1,6 @@
 """Skin points in pictures: where they are, how they move with the skin, and which of them can be seen."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -37,6 +37,10 @@ class Viewpoint:
             pose, k = np.repeat(pose, frame_count, 0), np.repeat(k, frame_count, 0)
         focal, middle = k[:, [0, 1], [0, 1]] * scale, k[:, :2, 2] * scale
         return cls(pose[:, :3, :3], pose[:, :3, 3], focal, middle, width, height)
+
+    def moved(self, by: Float[np.ndarray, "frame 3"]) -> "Viewpoint":
+        """Every frame's camera moved on the stage [ℓ]."""
+        return replace(self, shift=self.shift - (self.rotation @ by[:, :, None])[..., 0])
 
     def __getitem__(self, frames: slice) -> "Viewpoint":
         parts = (self.rotation[frames], self.shift[frames], self.focal[frames], self.middle[frames])

@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from akd.creatures.captions import action_from_prompt
@@ -24,8 +23,8 @@ from akd.measure.evaluation import evaluate
 from akd.motion import Motion
 from akd.pipeline.checkpoint import load_checkpoint, save_checkpoint
 from akd.pipeline.cost import LONG_RUN_SECONDS, WARM_UP, cost_line, seconds_left
-from akd.pipeline.job import Job, Progress, check_prior, make_task
-from akd.pipeline.results import Animation, strip_picture, write_results
+from akd.pipeline.job import SAMPLING, Job, Progress, Via, check_prior, make_task
+from akd.pipeline.results import Animation, strip_picture, tracked_motion, write_results
 from akd.pipeline.run_folder import RunFolder
 from akd.prior.load import load_prior
 from akd.prior.prior import VideoPrior
@@ -63,8 +62,14 @@ def animate(rig: Rig, prompt: str, *, track: bool = False, progress: Progress | 
         result = akd.animate(akd.load_rig("fox.glb"), "a fox walking", seconds=3, loop=True)
         result.motion, result.verdict, result.save("runs/fox")
 
-    ``track`` tracks the motion in a physics simulation afterwards; further options are those of ``animate_steps``.
+    ``track`` tracks the motion in a physics simulation afterwards; ``via="video"`` follows a clip that the prior makes of the
+    character instead of distilling; further options are those of ``animate_steps``.
     """
+    job = _job(rig, prompt, track=track, **options)
+    if job.via == "video":
+        from akd.pipeline.via_video import animate_via_video
+
+        return animate_via_video(job, rig, options.get("prior") or load_prior(), progress or Progress())
     task = _task(rig, prompt, **options)
     log = []
     run = Distillation(task)
@@ -72,7 +77,6 @@ def animate(rig: Rig, prompt: str, *, track: bool = False, progress: Progress | 
         log.append({"iteration": run.iteration, **run.step()})
         if progress is not None:
             progress.iteration(log[-1], None)
-    job = _job(rig, prompt, track=track, **options)
     return _animation(job, run, finish(task, run.trajectory), log, progress or Progress())
 
 
@@ -90,14 +94,14 @@ def animate_steps(rig: Rig, prompt: str, **options: Any) -> Iterator[Step]:
 
 def _job(
     rig: Rig, prompt: str, *, seconds: float = 3.0, loop: bool = False, seed: int = 0, prior: VideoPrior | None = None,
-    expand: bool = True, recipe: Recipe | str = "default", track: bool = False,
+    expand: bool = True, recipe: Recipe | str = "default", track: bool = False, via: Via = "distillation",
 ) -> Job:  # fmt: skip
     file = rig.origin.file.path if rig.origin is not None else None
-    chosen = RECIPES[recipe] if isinstance(recipe, str) else recipe
+    chosen = recipe if isinstance(recipe, Recipe) else SAMPLING if via == "video" else RECIPES[recipe]
     if loop and chosen.curves == "frames":
         chosen = replace(chosen, curves="fourier")  # ends of free frames do not meet
     source = None if file is None else str(file)
-    return Job(prompt, source, seconds=seconds, loop=loop, seed=seed, expand=expand, recipe=chosen, track=track)
+    return Job(prompt, source, seconds=seconds, loop=loop, seed=seed, expand=expand, recipe=chosen, track=track, via=via)
 
 
 def _task(rig: Rig, prompt: str, *, prior: VideoPrior | None = None, **options: Any) -> Task:
@@ -108,6 +112,10 @@ def _task(rig: Rig, prompt: str, *, prior: VideoPrior | None = None, **options: 
 
 def run_job(folder: RunFolder, job: Job, rig: Rig, prior: VideoPrior, progress: Progress) -> Animation:
     """Do, or finish, what a run's folder asks for."""
+    if job.via == "video":
+        from akd.pipeline.via_video import run_via_video
+
+        return run_via_video(folder, job, rig, prior, progress)
     task = make_task(job, prior, rig)
     run = Distillation(task)
     if folder["checkpoint.safetensors"].is_file():
@@ -156,14 +164,7 @@ def _animation(
     task, motion = run.task, finished.motion
     progress.stage("measuring")
     measured = evaluate(task.rig, motion, asked=action_from_prompt(job.prompt))
-    tracked: Any = None
-    if job.track:
-        from akd.physics.track import track
-
-        try:
-            tracked = track(task.rig, motion, progress=partial(progress.items, what="tracking"))
-        except AkdError as error:
-            tracked = error
+    tracked = tracked_motion(task.rig, motion, progress) if job.track else None
     return Animation(job, task, motion, measured, tuple(log), tracked, run.candidates[0].name, finished.without_effect)
 
 

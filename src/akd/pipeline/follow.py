@@ -6,7 +6,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -21,7 +21,7 @@ from akd.files.gltf.write_rig import write_rig
 from akd.files.motion_npz import write_motion
 from akd.files.video import contact_sheet, every, to_bytes, write_image, write_video
 from akd.files.writing import safe_name, write_file
-from akd.follow.begin import begin, read_subject
+from akd.follow.begin import CameraKind, begin, read_subject
 from akd.follow.clip import Clip
 from akd.follow.first_frame import BACKGROUND, FirstFrame
 from akd.follow.following import Followed, Following
@@ -71,7 +71,8 @@ class FollowJob:
     fps: float | None = None
     """Of a folder of frames."""
     camera: str = "auto"
-    """auto, static or following."""
+    """following: it goes along with the character, whose way is read from its feet. static: it stands. auto: the background tells
+    whether it turns, else it stands."""
     forward: str | None = None
     height: float | None = None
 
@@ -96,8 +97,12 @@ class FollowJob:
         return safe_name(f"{Path(self.character).stem}-{Path(self.clip).stem}")
 
     @property
-    def going_along(self) -> bool | None:
-        return {"auto": None, "static": False, "following": True}[self.camera]
+    def camera_kind(self) -> CameraKind:
+        return cast(CameraKind, self.camera)  # checked above
+
+    @property
+    def going_along(self) -> bool:
+        return self.camera == "following"
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +152,7 @@ class FollowedClip:
 def follow(
     rig: Rig, clip: str | Path | Clip, *, first: FirstFrame | str | Path | None = None, start: float = 0.0,
     end: float | None = None, masks: str | Path | None = None, segmenter: Segmenter | None = None, subject: Subject | None = None,
-    camera: str = "auto", settings: FollowSettings | None = None, progress: Progress | None = None,
+    camera: CameraKind = "auto", settings: FollowSettings | None = None, progress: Progress | None = None,
 ) -> FollowedClip:  # fmt: skip
     """Follow a video of a character, in memory.
 
@@ -168,8 +173,8 @@ def follow(
 
         job, pictures = FollowJob(_source(rig), clip.name, camera=camera), clip
         subject = subject or find_subject(clip, segmenter=segmenter)
-    run = begin(rig, pictures, subject, first=known, settings=settings)
-    log = list(_steps(run, progress or Progress()))
+    run = begin(rig, pictures, subject, first=known, settings=settings, camera=camera)
+    log = list(follow_steps(run, progress or Progress()))
     followed = run.finish(going_along=job.going_along)
     return FollowedClip(job, followed, evaluate(rig, followed.motion), pictures, tuple(log))
 
@@ -179,7 +184,7 @@ def _source(rig: Rig) -> str:
     return rig.name if path is None else str(path)
 
 
-def _steps(run: Following, progress: Progress) -> Iterator[dict[str, Any]]:
+def follow_steps(run: Following, progress: Progress) -> Iterator[dict[str, Any]]:
     """The steps that are left, each with its numbers."""
     left = range(run.iteration, run.iterations)
     for iteration in progress.items(left, len(left), "following"):
@@ -232,14 +237,14 @@ def _prepared(job: FollowJob, progress: Progress) -> Following:
     rig = load_or_rig(Path(job.character), forward=job.forward, height=job.height)
     first = None if job.first is None else FirstFrame.load(job.first, rig)
     progress.stage("finding the camera" if first is None else "preparing")
-    run = begin(rig, clip, subject, first=first)
+    run = begin(rig, clip, subject, first=first, camera=job.camera_kind)
     for note in (*rig.notes, *run.notes):
         progress.notice(note)
     return run
 
 
 def _finish(folder: RunFolder, job: FollowJob, run: Following, progress: Progress) -> RunFolder:
-    for numbers in _steps(run, progress):
+    for numbers in follow_steps(run, progress):
         folder.append_log(numbers)
         save_state(run, folder["checkpoint.safetensors"])
     progress.stage("measuring")
@@ -275,7 +280,8 @@ def write_follow_results(folder: RunFolder, done: FollowedClip, progress: Progre
     camera = done.followed.camera
     result = {
         "sentence": done.sentence, "verdict": match.verdict, "overlap": match.overlap, "overlap_worst": match.overlap_worst,
-        "overlap_motionless": match.overlap_motionless, "limbs_seen": match.limbs, "guessed": list(match.guessed),
+        "overlap_motionless": match.overlap_motionless, "limbs_seen": match.limbs, "joint_confidence": match.joints,
+        "guessed": list(match.guessed),
         "subject_confidence": match.subject, "notes": list(done.followed.notes),
         "stance": done.followed.stance.astype(int).tolist(),
         "camera": {

@@ -32,6 +32,10 @@ LONGEST_CLIP = 60.0
 """[s]; the prior sees a few seconds at a time."""
 MAX_PROMPT = 2000
 """Letters; no prior reads more."""
+Via = Literal["distillation", "video"]
+"""How a motion is had from a prior: by its score, or by following a clip that it makes of the character."""
+SAMPLING = Recipe(denoising_steps=25, guidance=4.0)
+"""Steps and guidance of a clip that is followed; the rest of a recipe has no say there."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,7 @@ class Job:
     height: float | None = None
     """Of the character [m], if the file's units are wrong."""
     recipe: Recipe = field(default_factory=Recipe)
+    via: Via = "distillation"
 
     def __post_init__(self) -> None:
         if not self.prompt.strip():

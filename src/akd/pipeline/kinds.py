@@ -15,7 +15,7 @@ from akd.distill.recipe import RECIPES, Recipe
 from akd.errors import AkdError
 from akd.files.labels_json import label_path
 from akd.pipeline.follow import FollowJob, begin_follow, resume_follow
-from akd.pipeline.job import Job, Progress, check_types
+from akd.pipeline.job import SAMPLING, Job, Progress, check_types
 from akd.pipeline.motion_runs import PoseSample, Retarget, Rigging, Tracking
 from akd.pipeline.runs import run
 from akd.prior.hardware import Hardware
@@ -82,7 +82,7 @@ def animate_job(prompt: str = "", character: str | None = None, recipe: str = "d
     if options.get("loop") and changes.get("curves", RECIPES[recipe].curves) == "frames":
         changes["curves"] = "fourier"  # ends of free frames do not meet
     try:
-        chosen = _recipe(recipe, tuple(sorted(changes.items())))
+        chosen = _recipe(recipe if options.get("via") != "video" else None, tuple(sorted(changes.items())))
         if character is None:
             options["individual"] = options.get("seed", 0)
         check_types(Job, options)
@@ -92,8 +92,8 @@ def animate_job(prompt: str = "", character: str | None = None, recipe: str = "d
 
 
 @cache
-def _recipe(name: str, changes: tuple[tuple[str, Any], ...]) -> Recipe:
-    made = replace(RECIPES[name], **dict(changes))
+def _recipe(name: str | None, changes: tuple[tuple[str, Any], ...]) -> Recipe:
+    made = replace(SAMPLING if name is None else RECIPES[name], **dict(changes))
     check_types(Recipe, vars(made))
     return made
 

@@ -55,6 +55,8 @@ class Animation:
     """The candidate that was kept (see ``distill.assumptions``)."""
     without_effect: tuple[str, ...] = ()
     """What the sentence says beside its action and could not be done, each with its reason."""
+    followed: Mapping[str, Any] | None = None
+    """How well the prior's clip was followed, for motions made by way of one."""
 
     @cached_property
     def judgement(self) -> "Judgement":
@@ -76,8 +78,9 @@ class Animation:
     @property
     def sentence(self) -> str:
         """Whether it is what was asked for, the verdict with the number that decides it, and how tracking went."""
+        clip = "" if self.followed is None else f" {self.followed['sentence']}"
         lost = f" Without effect: {', '.join(self.without_effect)}." if self.without_effect else ""
-        return f"{self.judgement.sentence(verdict_sentence(self.evaluation))}{lost}{self._tracking()}"
+        return f"{self.judgement.sentence(verdict_sentence(self.evaluation))}{lost}{clip}{self._tracking()}"
 
     def _tracking(self) -> str:
         if self.tracked is None:
@@ -121,7 +124,19 @@ def write_results(folder: RunFolder, animation: Animation, progress: Progress) -
         "sentence": animation.sentence, "measured": measured.as_dict(), "tracked": tracked, "structure": animation.structure,
         "without_effect": list(animation.without_effect),
     }  # fmt: skip
+    if animation.followed is not None:
+        result["followed"] = dict(animation.followed)
     write_json(folder["result.json"], result | animation.judgement.as_dict())
+
+
+def tracked_motion(rig: Rig, motion: Motion, progress: Progress) -> "TrackResult | AkdError":
+    """A motion tracked in a physics simulation, or why that failed."""
+    from akd.physics.track import track
+
+    try:
+        return track(rig, motion, progress=partial(progress.items, what="tracking"))
+    except AkdError as error:
+        return error
 
 
 def strip_picture(rig: Rig, motion: Motion) -> Image.Image:

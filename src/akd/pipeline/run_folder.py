@@ -34,6 +34,8 @@ RESULTS = FILES[3:]
 """What comes out at the end; all of it can be made again from the checkpoint."""
 TRACKED = ("animated.glb", "motion.npz", "controls.npz", "metrics.json", "body.xml", "sheet.png", "side-by-side.mp4")
 """What tracking writes into ``tracked/``."""
+CLIP = ("first.png", "first.json", "clip.mp4", "clip.npz", "followed.mp4")
+"""What a run by way of a prior's clip writes beside that."""
 SHARED = ("strips.png", "diversity.json")
 """What several runs in one folder have in common."""
 SEED_FOLDER = re.compile(r"seed-\d{1,12}")
@@ -78,7 +80,7 @@ class RunFolder:
     def outputs(self) -> list[Path]:
         """Every file that a run, or several in one folder, may have written here."""
         seeds = [RunFolder(path).outputs() for path in self._seeds()]
-        own = [*FILES, *SHARED, *(f"tracked/{name}" for name in TRACKED)]
+        own = [*FILES, *CLIP, *SHARED, *(f"tracked/{name}" for name in TRACKED)]
         return [self.path / name for name in own] + [path for found in seeds for path in found]
 
     def clear(self) -> None:

@@ -76,7 +76,7 @@ def resume_runs(folder: Path, progress: Progress, *, prior: VideoPrior | None = 
     """Do what is left to do in a folder."""
     runs = [(run, run.job()) for run in runs_in(folder)]
     if _is_complete(folder, runs):
-        return [run for run, _ in runs]
+        return _in_order(runs)
     with RunFolder(folder).locked():
         _notice_other_versions(runs[0][0].path, progress)
         return _finish(folder, runs, *_load(runs[0][1], prior, progress), progress)
@@ -137,13 +137,30 @@ def strips_sheet(paths: list[Path]) -> Image.Image:
 def _finish(folder: Path, runs: Runs, prior: VideoPrior, rig: Rig, progress: Progress) -> list[RunFolder]:
     for run, job in runs:
         if not run.finished:
-            run_job(run, job, rig, prior, progress)
-    folders = [run for run, _ in runs]
+            try:
+                run_job(run, job, rig, prior, progress)
+            except AkdError as error:
+                if job.via == "distillation" or len(runs) == 1:
+                    raise
+                progress.notice(f"Seed {job.seed}: {error}")  # of several clips some may show nothing that can be followed
+    folders = [run for run in _in_order(runs) if run.finished]
+    if not folders:
+        raise AkdError(f"None of the {len(runs)} clips that the prior made can be followed: try other seeds with --seed.")
     if len(folders) > 1:
         write_image(folder / "strips.png", strips_sheet([run["strip.png"] for run in folders]))
         motions = [read_motion(run["motion.npz"], rig.skeleton) for run in folders]
         write_json(folder / "diversity.json", {"mean_joint_distance": diversity(rig, motions)})
     return folders
+
+
+def _in_order(runs: Runs) -> list[RunFolder]:
+    """By seed; motions that follow a clip by how well they follow it."""
+    folders = [run for run, _ in runs]
+    if runs[0][1].via == "distillation":
+        return folders
+    from akd.pipeline.via_video import ranked
+
+    return ranked(folders)
 
 
 def _planned(job: Job) -> Job:
@@ -164,6 +181,10 @@ def _load(job: Job, prior: VideoPrior | None, progress: Progress) -> tuple[Video
             if not is_small(job.prior):
                 prior.read((*sentences(job, prior)[1], sentences(job, prior)[0], ""))
     check_prior(job, prior)
+    if job.via == "video":
+        from akd.pipeline.via_video import check_via_video
+
+        check_via_video(job, prior)
     for line in understanding(job.prompt, prior.known_actions, prior.known_modifiers):
         progress.notice(line)
     progress.stage("reading the character" if job.character else "making the character")

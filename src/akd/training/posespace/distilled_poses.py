@@ -1,4 +1,5 @@
-"""Poses that a video prior finds likely: from short distillations of many creatures, or from finished runs of `akd animate`.
+"""Poses that a video prior finds likely: from short distillations of many creatures, from finished runs of `akd animate`, or from
+clips that `akd follow` has followed.
 
 The motions need not be good: what counts is that they come from the prior's score, and from no gait or action of ours.
 """
@@ -10,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from akd.assets import load_rig
+from akd.assets import fingerprint, load_rig
 from akd.batch.engine import Loaded, do_all
 from akd.creatures.build import creature
 from akd.creatures.captions import VERBS, gerund, with_article
@@ -20,6 +21,7 @@ from akd.distill.recipe import Recipe
 from akd.errors import AkdError
 from akd.files.motion_npz import read_motion
 from akd.pipeline.job import Job, make_task
+from akd.pipeline.run_folder import read_json
 from akd.posespace.denoiser import Poses
 from akd.posespace.representation import pose_to_vectors, rig_descriptor
 from akd.prior.load import load_prior
@@ -30,6 +32,8 @@ from akd.training.posespace.dataset import VECTORS_KEY, RigPoses, collision_free
 
 DISTILLED = "distilled"
 """The source of these poses."""
+FOLLOWED = "followed"
+"""The source of poses that were read from clips."""
 SHORT_RECIPE = Recipe(iterations=12, draws=4, learning_rate=0.16, phases_at=(0.5,), lock_feet=False)
 """Few large steps, enough for legs to swing; feet are not locked, since poses do not travel."""
 FIRST_DISTILLED_SEED = 2_000
@@ -47,6 +51,44 @@ def collect_runs(runs: list[Path], folder: Path, *, source: str = DISTILLED, eve
     number = len(list(target.glob("*.npz")))
     write_shard(target / f"{number:06d}.npz", found)
     return sum(len(individual.vectors) for individual in found)
+
+
+def followed_runs(folder: Path) -> tuple[list[Path], int]:
+    """Runs of `akd follow`, or of `akd animate --via video`, in a folder or below it that follow their clips, and how many more
+    there are that do not: what lost its clip shows no pose of it."""
+    good, lost = [], 0
+    for path in sorted(folder.rglob("result.json")):
+        result = read_json(path)
+        found = result.get("followed", result)
+        if not isinstance(found, dict) or "overlap_motionless" not in found:
+            continue
+        if found.get("verdict") == "follows":
+            good.append(path.parent)
+        else:
+            lost += 1
+    return good, lost
+
+
+def collect_clips(clips: Path, folder: Path, *, every: int = 2) -> tuple[int, int, int]:
+    """Add poses of followed clips, a shard for each, which a second call does not make again. Returns the number of poses, of
+    clips, and of clips that were left out."""
+    runs, lost = followed_runs(clips)
+    if not runs:
+        raise AkdError(f"{clips} holds no run of akd follow that follows its clip: follow some clips first.")
+    target = folder / "poses" / FOLLOWED
+    target.mkdir(parents=True, exist_ok=True)
+    count, taken = 0, 0
+    for run in runs:
+        shard = target / f"{fingerprint(run / 'motion.npz')[:12]}.npz"
+        if not shard.exists():
+            found = _run_poses(run, FOLLOWED, every)
+            if not len(found.vectors):
+                continue
+            write_shard(shard, [found])
+        count, taken = count + _pose_count(shard), taken + 1
+    if not count:
+        raise AkdError(f"None of the {len(runs)} followed clips in {clips} holds a pose that does not collide with itself.")
+    return count, taken, lost + len(runs) - taken
 
 
 def _run_poses(run: Path, source: str, every: int) -> RigPoses:
