@@ -23,7 +23,7 @@ from akd.rig import Rig
 from akd.skeleton import Skeleton, forward_kinematics
 from akd.training.data_card import FIRST_HELD_OUT_SEED, TRAINING_PLANS
 from akd.training.loop import TrainingConfig
-from akd.training.posespace.batches import draw_batch
+from akd.training.posespace.batches import SIZE_CLASSES, _draw_individuals, draw_batch
 from akd.training.posespace.dataset import point_rig, read_pose_shards, write_pose_shards
 from akd.training.posespace.train import PoseTraining, range_loss, train_posespace, trained_so_far
 from test_posespace_values import other_order, reordered
@@ -235,14 +235,29 @@ def test_a_network_without_the_graph_can_be_trained_and_stored(tmp_path):
     assert not load_network(tmp_path / "control.safetensors").config.graph
 
 
+def test_rigs_of_a_batch_are_of_about_the_same_size_and_small_ones_are_more(tmp_path):
+    write_pose_shards(tmp_path, range(2), ("chick", "human", "spider"))
+    individuals, rng = read_pose_shards(tmp_path), np.random.default_rng(0)
+    classes = {int(np.searchsorted(SIZE_CLASSES, individual.descriptor.joint_count)) for individual in individuals}
+    assert len(classes) > 1
+    counts = {}
+    for _ in range(12):
+        drawn = _draw_individuals(individuals, 8, rng)
+        (size,) = {int(np.searchsorted(SIZE_CLASSES, individual.descriptor.joint_count)) for individual in drawn}
+        counts[size] = len(drawn)
+    assert set(counts) == classes
+    assert counts[min(counts)] > counts[max(counts)]
+
+
 def test_few_individuals_of_a_second_source_are_seen_but_do_not_count_for_ranges(tmp_path):
     write_pose_shards(tmp_path, range(2), ("chick", "human", "dog"))
     ours = read_pose_shards(tmp_path)
     second = [replace(individual, source="distilled") for individual in ours[:1]]
     rng = np.random.default_rng(0)
-    batch = draw_batch(ours * 20 + second, 60, 2, rng)
-    seen = 60 - int(batch.range_weight.sum())
-    assert 1 <= seen <= 20  # an eighth, though it is one of 121
+    batches = [draw_batch(ours * 20 + second, 8, 2, rng) for _ in range(8)]
+    seen = sum(int((1 - batch.range_weight).sum()) for batch in batches)
+    assert 1 <= seen <= 0.35 * sum(len(batch.descriptors) for batch in batches)  # an eighth, though it is one of 121
+    batch = next(batch for batch in batches if not batch.range_weight.all())
     assert draw_batch(second, 4, 2, rng).range_weight.all()  # alone, it must
     wide = replace(batch, mean=torch.where(batch.range_weight[:, None, None] > 0, batch.mean, batch.mean + 9.0))
     predicted = Range(batch.mean, batch.deviation + 0.1)

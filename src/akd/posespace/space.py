@@ -17,7 +17,7 @@ from torch import Tensor
 
 from akd.errors import AkdError
 from akd.motion import Motion
-from akd.posespace.denoiser import Denoiser, Poses
+from akd.posespace.denoiser import USUAL_NOISE, Denoiser, Poses
 from akd.posespace.editing import DEFAULT_REACH, Edit, edit_clip
 from akd.posespace.examples import chosen_examples
 from akd.posespace.footing import stand_firmly
@@ -94,7 +94,7 @@ class PoseSpace:
             raise AkdError(f"Example poses of {rig.name} have {descriptor.joint_count} joints × 3, not {tuple(like.shape[1:])}.")
         denoiser = Denoiser.of(load_network(weights), descriptor, None if like is None else chosen_examples(like))
         validators = Validators.of(rig, descriptor, denoiser)
-        reference_poses = denoiser.to_vectors(denoiser.decode(denoiser.noise(REFERENCE_COUNT, seed)))
+        reference_poses = denoiser.to_vectors(denoiser.draw(REFERENCE_COUNT, seed, noise=1.0))
         kinematics = Kinematics.of(rig.skeleton)
         solver = Solver(denoiser, kinematics, covariance(denoiser, reference_poses), reference_poses)
         scorer = PoseScorer.of(denoiser, reference_poses[:SCORED_COUNT])
@@ -109,7 +109,7 @@ class PoseSpace:
             )
         drawn = count + (round(SPARE_SHARE * count) + 1 if repair else 0)
         guidance = self.validators.guide if repair else None
-        poses = self.denoiser.to_vectors(self.denoiser.decode(temperature * self.denoiser.noise(drawn, seed), guidance=guidance))
+        poses = self.denoiser.to_vectors(self.denoiser.draw(drawn, seed, noise=temperature * USUAL_NOISE, guidance=guidance))
         if not repair:
             return poses
         poses = self.validators.repair(poses)
