@@ -51,6 +51,8 @@ MAX_PATH_POINTS = 24
 """Most points of a path between two keyframes; frames between them are interpolated."""
 SPARE_SHARE = 0.1
 """Share of additional samples, to replace those that cannot be repaired."""
+LIMIT_MARGIN, LEAST_MARGIN = 0.15, 0.05
+"""By which joints may go beyond the samples in a simulation: a share of their range, and an angle [rad]."""
 ENERGY_TIMES = (0.15, 0.35)
 """Noise times of ``energy``."""
 
@@ -202,6 +204,20 @@ class PoseSpace:
     def limits(self) -> list[JointLimits]:
         """The learned limits of all joints."""
         return joint_limits(self.rig.skeleton, self.denoiser, self.reference_poses)
+
+    def angle_limits(self, *motions: Motion) -> Float[np.ndarray, "joint 3 2"]:
+        """Least and largest angle of every joint about the axes of the skeleton, for a simulation [rad].
+
+        They hold the rest pose, the rig's samples with a margin, and the given motions: what a character does, it can do.
+        """
+        angles = self.pose(self.reference_poses).angles.flatten(0, -3)
+        low, high = angles.amin(0).clamp(max=0), angles.amax(0).clamp(min=0)
+        margin = LIMIT_MARGIN * (high - low) + LEAST_MARGIN
+        low, high = (low - margin).clamp(min=-torch.pi), (high + margin).clamp(max=torch.pi)
+        for motion in motions:
+            own = motion.pose.angles.to(low.dtype).flatten(0, -3)
+            low, high = torch.minimum(low, own.amin(0) - LEAST_MARGIN), torch.maximum(high, own.amax(0) + LEAST_MARGIN)
+        return torch.stack((low, high), -1).double().numpy()
 
     def energy(self, pose: Pose, randomness: torch.Generator) -> Float[Tensor, " pose"]:
         """How implausible poses are, with a gradient that points to plausible ones: a term for distillation.
