@@ -10,6 +10,7 @@ import torch
 from akd.creatures.build import creature
 from akd.errors import AkdError
 from akd.mesh import Mesh
+from akd.motion import Motion
 from akd.posespace.denoiser import Denoiser
 from akd.posespace.measures import coverage, crossing_edges
 from akd.posespace.network import NetworkConfig, PoseNetwork, Range, load_network, save_weights
@@ -18,7 +19,7 @@ from akd.posespace.rig_batch import batch_kinematics
 from akd.posespace.solving import Handle
 from akd.posespace.space import PoseSpace
 from akd.posespace.validity import write_limits
-from akd.posespace.walking import evenly_spaced, straight_path
+from akd.posespace.walking import MAX_DETOUR, _steps, _without_long_detours, evenly_spaced, straight_path
 from akd.rig import Rig
 from akd.skeleton import Skeleton, forward_kinematics
 from akd.training.data_card import FIRST_HELD_OUT_SEED, TRAINING_PLANS
@@ -140,6 +141,20 @@ def test_rigs_of_any_size(weights, count):
     assert space.walk(poses, seconds=0.3).frame_count >= 3
 
 
+def test_walks_make_no_long_detours(space):
+    start, end = space.denoiser.to_normalised(space.reference_poses[:2])
+    swing = torch.sin(torch.linspace(0, torch.pi, 6))[:, None, None]
+    far = straight_path(space.denoiser, start, end, 4) + 3 * swing
+    far[0], far[-1] = start, end
+    kept = _without_long_detours(space.denoiser, far)
+    straight = evenly_spaced(space.denoiser, straight_path(space.denoiser, start, end, 4))
+    lengths = [float(_steps(space.denoiser, path).sum()) for path in (far, kept, straight)]
+    assert lengths[0] > 2.5 * lengths[2]
+    assert lengths[1] <= MAX_DETOUR * lengths[2] + 1e-5
+    assert torch.equal(kept[0], start)
+    assert torch.allclose(kept[-1], end, atol=1e-5)
+
+
 def test_walks_keep_their_keyframes_and_step_evenly(space):
     keys = space.sample(3, seed=4)
     motion = space.walk(keys, seconds=1.0, fps=20, lock_feet=False)
@@ -202,6 +217,18 @@ def test_the_energy_has_a_gradient_towards_the_plausible(space):
     assert angles.grad.abs().max() > 0
 
 
+def test_limits_of_angles_hold_the_rest_pose_the_samples_and_a_given_motion(space):
+    angles = space.pose(space.reference_poses).angles.numpy()
+    low, high = np.moveaxis(space.angle_limits(), -1, 0)
+    assert (low <= angles).all()
+    assert (angles <= high).all()
+    assert (low < 0).all()
+    assert (high > 0).all()
+    wild = Motion(replace(space.pose(space.reference_poses[:2]), angles=torch.full(angles[:2].shape, 3.5)), 30.0)
+    assert (space.angle_limits(wild)[..., 1] >= 3.5).all()
+    assert np.array_equal(space.angle_limits(wild)[..., 0], low)
+
+
 def test_limits_hold_the_samples_and_are_written(space, tmp_path):
     limits = space.limits()
     assert len(limits) == 3 * space.descriptor.joint_count
@@ -238,6 +265,7 @@ def test_a_network_without_the_graph_can_be_trained_and_stored(tmp_path):
 def test_rigs_of_a_batch_are_of_about_the_same_size_and_small_ones_are_more(tmp_path):
     write_pose_shards(tmp_path, range(2), ("chick", "human", "spider"))
     individuals, rng = read_pose_shards(tmp_path), np.random.default_rng(0)
+    assert {individual.plan for individual in read_pose_shards(tmp_path, without=("human",))} == {"chick", "spider"}
     classes = {int(np.searchsorted(SIZE_CLASSES, individual.descriptor.joint_count)) for individual in individuals}
     assert len(classes) > 1
     counts = {}
