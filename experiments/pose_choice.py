@@ -9,6 +9,7 @@ drawing begins. Samples are neither guided nor repaired: what is chosen is the n
 
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +40,8 @@ class Options:
     """Noise that poses are drawn from, relative to that of training."""
     begin: tuple[float, ...] = (1.0, 0.8, 0.65, 0.5, 0.35)
     """Noise times at which drawing begins where examples are known."""
+    looseness: tuple[float, ...] = (1.0,)
+    """How far the mixtures that it begins with leave the examples."""
     judge: bool = False
     """Also how well broken poses are found."""
     examples: int = 20
@@ -96,9 +99,10 @@ def compared(known: Known, weights: Path, options: Options) -> dict[str, dict[st
     if known.examples is None or known.others is None or not options.begin:
         return out
     shown = Denoiser.of(network, known.descriptor, known.examples)
-    for begin in options.begin:
-        made = shown.to_vectors(shown.draw(options.poses, 1, begin=begin))
-        out[f"{weights.stem}, {options.examples} examples, from {begin:g}"] = beside(shown, known.others, made)
+    for begin, looseness in product(options.begin, options.looseness):
+        made = shown.to_vectors(shown.draw(options.poses, 1, begin=begin, looseness=looseness))
+        name = f"{weights.stem}, {options.examples} examples, from {begin:g}, looseness {looseness:g}"
+        out[name] = beside(shown, known.others, made)
     few = known.examples
     out["pca of them"] = beside(shown, known.others, pca_poses(few, options.poses, 1))
     out["gaussian of them"] = beside(shown, known.others, gaussian_poses(few.mean(0), few.std(0), options.poses, 1))
@@ -123,7 +127,7 @@ def main(options: Options) -> None:
     for name, found in rows.items():
         kin = np.array([1 / sum(other.family == known.family for other, _ in found) for known, _ in found])
         means = {key: float(np.average([row[key] for _, row in found], weights=kin)) for key in found[0][1]}
-        print(f"{name:44s} " + "  ".join(f"{key} {value:.2f}" for key, value in means.items()), flush=True)
+        print(f"{name:60s} " + "  ".join(f"{key} {value:.2f}" for key, value in means.items()), flush=True)
         for known, row in found if options.rigs else ():
             print(f"    {known.name:40s} " + "  ".join(f"{key} {value:.2f}" for key, value in row.items()))
 

@@ -24,6 +24,8 @@ USUAL_NOISE = 1.0
 """Noise that poses are drawn from, relative to that of training."""
 EXAMPLES_TIME = 1.0
 """Noise time at which drawing begins where examples are known, from random mixtures of them."""
+LOOSENESS = 1.0
+"""How far mixtures leave the example that they begin with: 0 for the examples themselves, 1 for a Gaussian of all of them."""
 MIN_MIXED_EXAMPLES = 4
 """Fewer examples than this say nothing about what lies between them: poses are drawn from noise alone."""
 GUIDANCE_BELOW_TIME = 0.5
@@ -99,18 +101,19 @@ class Denoiser:
         return clean, Verdict(verdict.pose[0], verdict.joint[0])
 
     def draw(
-        self, count: int, seed: int, *, noise: float = USUAL_NOISE, begin: float = EXAMPLES_TIME, guidance: Guidance | None = None
-    ) -> Poses:
+        self, count: int, seed: int, *, noise: float = USUAL_NOISE, begin: float = EXAMPLES_TIME, looseness: float = LOOSENESS,
+        guidance: Guidance | None = None,
+    ) -> Poses:  # fmt: skip
         """Normalised poses at random. Where examples are known it begins with mixtures of them, noised to the time ``begin``.
 
-        A mixture is a draw of the Gaussian that has the examples' mean and covariance, so it keeps to what they have in common;
-        the network, which knows more than twenty poses, has the rest of the way to make it a pose.
+        Mixtures keep to what the examples have in common; the network, which knows more than twenty poses, has the rest of the
+        way to make poses of them.
         """
         start = noise * self.noise(count, seed)
         if self.known is None or len(self.known) < MIN_MIXED_EXAMPLES or begin >= 1:
             return self.decode(start, guidance=guidance)
         alpha, sigma = noise_level(torch.tensor(begin))
-        start = alpha * mixtures(self.known, count, seed).clamp(-MAX_DEVIATION, MAX_DEVIATION) + sigma * start
+        start = alpha * mixtures(self.known, count, seed, looseness).clamp(-MAX_DEVIATION, MAX_DEVIATION) + sigma * start
         return self._ddim(start, torch.linspace(begin, 0, round(begin * DDIM_STEPS) + 1), guidance)
 
     def decode(self, noise: Poses, steps: int = DDIM_STEPS, guidance: Guidance | None = None) -> Poses:
@@ -132,8 +135,14 @@ class Denoiser:
         return z
 
 
-def mixtures(known: Float[Tensor, "example joint 3"], count: int, seed: int) -> Poses:
-    """Draws of the Gaussian with the mean and covariance of known poses: their mean, and their deviations in random amounts."""
-    amounts = torch.randn(count, len(known), generator=torch.Generator().manual_seed(seed)) / max(len(known) - 1, 1) ** 0.5
+def mixtures(known: Float[Tensor, "example joint 3"], count: int, seed: int, looseness: float = LOOSENESS) -> Poses:
+    """Random poses with the mean and covariance of known ones: each begins with one of them, and deviations of all are added.
+
+    The looser, the less is left of the one and the more there is of the others (a smoothed bootstrap).
+    """
+    randomness = torch.Generator().manual_seed(seed)
+    amounts = looseness * torch.randn(count, len(known), generator=randomness) / max(len(known) - 1, 1) ** 0.5
+    first = torch.randperm(count, generator=randomness) % len(known)
+    amounts += (1 - looseness**2) ** 0.5 * torch.nn.functional.one_hot(first, len(known))
     mean = known.mean(0)
     return mean + torch.einsum("pe,ejk->pjk", amounts, known - mean)
