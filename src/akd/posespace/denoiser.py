@@ -22,9 +22,9 @@ MAX_DEVIATION = 5.0
 """Denoised poses are clamped to so many spreads from the mean: nothing in training lies further out."""
 USUAL_NOISE = 1.0
 """Noise that poses are drawn from, relative to that of training."""
-EXAMPLES_TIME = 1.0
+EXAMPLES_TIME = 0.35
 """Noise time at which drawing begins where examples are known, from random mixtures of them."""
-LOOSENESS = 1.0
+LOOSENESS = 0.4
 """How far mixtures leave the example that they begin with: 0 for the examples themselves, 1 for a Gaussian of all of them."""
 MIN_MIXED_EXAMPLES = 4
 """Fewer examples than this say nothing about what lies between them: poses are drawn from noise alone."""
