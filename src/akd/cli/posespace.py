@@ -213,7 +213,7 @@ class Export:
 class Mean:
     """Write the weighted mean of two weight files: between an earlier edition and a later one trained on from it.
 
-    What only the first one has (new parts of the network) is taken as it is; scores have to be calibrated again.
+    What only the first one has (new parts of the network) is taken as it is; scores are calibrated again with --motions.
 
     Example: akd posespace mean new.safetensors old.safetensors --share 0.7 --out between.safetensors
     """
@@ -226,6 +226,8 @@ class Mean:
     """The .safetensors to write."""
     share: float = 0.7
     """Share of the first ones."""
+    motions: Path | None = None
+    """The folder of real motions, to calibrate scores by poses on characters that training left out; without, by samples."""
     force: bool = False
     """Overwrite a file that exists."""
 
@@ -237,6 +239,10 @@ class Mean:
             raise AkdError(f"--share lies between 0 and 1, not at {self.share}.")
         check_output(self.out, force=self.force)
         mixed = mean_network(load_network(self.weights), load_network(self.other), self.share)
+        if self.motions is not None:
+            from akd.training.posespace.calibrate import calibrate
+
+            calibrate(mixed, self.motions)
         save_weights(mixed, self.out, {"share": f"{self.share:g}"})
         console().print(f"Wrote {self.out}", **PLAIN)
 
