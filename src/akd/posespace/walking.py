@@ -27,8 +27,8 @@ DENOISING_STEP, DENOISING_TIME = 0.5, 0.25
 """Share of the way to its denoised pose that a point goes in one iteration, and the noise time of the denoising."""
 TURN_SHARE = 0.02
 """How much a turn by one spread counts along a path, beside the way that joints go [ℓ]."""
-MAX_DETOUR = 1.8
-"""Longest path by the string method, relative to the straight one: a walk that goes further hurries, and looks lost."""
+MAX_DETOUR = 1.9
+"""Largest step of a path by the string method, in mean steps of the straight one: a walk that goes further hurries."""
 DETOUR_SHARES = (1.0, 0.85, 0.7, 0.55, 0.4, 0.25, 0.1)
 """Shares of the detour that are tried, until the path is short enough."""
 SMOOTHING = 0.5
@@ -65,12 +65,12 @@ def string_path(denoiser: Denoiser, start: Float[Tensor, "joint 3"], end: Float[
 
 
 def _without_long_detours(denoiser: Denoiser, path: Path) -> Path:
-    """The path, brought towards the straight one as far as is needed for it not to be much longer than that."""
+    """The path, brought towards the straight one as far as is needed for its steps not to be much larger than that one's."""
     straight = evenly_spaced(denoiser, straight_path(denoiser, path[0], path[-1], len(path) - 2))
-    allowed = MAX_DETOUR * float(_steps(denoiser, straight).sum())
+    allowed = MAX_DETOUR * float(_moved(denoiser, straight).mean())
     for share in DETOUR_SHARES:
         mixed = evenly_spaced(denoiser, torch.lerp(straight, path, share))
-        if float(_steps(denoiser, mixed).sum()) <= allowed:
+        if float(_moved(denoiser, mixed).max()) <= allowed:
             return mixed
     return straight
 
@@ -85,16 +85,16 @@ def noise_path(denoiser: Denoiser, start: Float[Tensor, "joint 3"], end: Float[T
 
 def evenly_spaced(denoiser: Denoiser, path: Path) -> Path:
     """The same path with points at equal distances along it, by how far joints go through space."""
-    steps = _steps(denoiser, path)
+    turned = (path[1:] - path[:-1]).square().mean((-1, -2)).sqrt()
+    steps = _moved(denoiser, path) + TURN_SHARE * turned  # joints that only turn (twist, ends of limbs) count a little, too
     along = torch.cat((steps.new_zeros(1), steps.cumsum(0)))
     return points_along(path, along, torch.linspace(0, float(along[-1]), len(path)))
 
 
-def _steps(denoiser: Denoiser, path: Path) -> Float[Tensor, " step"]:
-    """How far joints go from each point of a path to the next [ℓ]; those that only turn (twist, ends of limbs) count a little."""
+def _moved(denoiser: Denoiser, path: Path) -> Float[Tensor, " step"]:
+    """How far joints go from each point of a path to the next, on average [ℓ]."""
     places = batch_kinematics(denoiser.rig.rigs, denoiser.to_vectors(path)[None])[1][0]
-    turned = (path[1:] - path[:-1]).square().mean((-1, -2)).sqrt()
-    return (places[1:] - places[:-1]).norm(dim=-1).mean(-1) + TURN_SHARE * turned
+    return (places[1:] - places[:-1]).norm(dim=-1).mean(-1)
 
 
 def points_along(
