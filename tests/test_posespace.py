@@ -16,7 +16,7 @@ from akd.posespace.measures import coverage, crossing_edges
 from akd.posespace.network import NetworkConfig, PoseNetwork, Range, load_network, save_weights
 from akd.posespace.representation import mirrored, pose_to_vectors, rig_descriptor, vectors_to_pose
 from akd.posespace.rig_batch import batch_kinematics
-from akd.posespace.solving import Handle
+from akd.posespace.solving import Handle, _solved
 from akd.posespace.space import PoseSpace
 from akd.posespace.validity import write_limits
 from akd.posespace.walking import MAX_DETOUR, _moved, _without_long_detours, evenly_spaced, straight_path
@@ -139,6 +139,14 @@ def test_rigs_of_any_size(weights, count):
     found = space.solve((Handle(last, position=(0.2, 0.5, 0.0)),))
     assert found.error[0] < 0.02
     assert space.walk(poses, seconds=0.3).frame_count >= 3
+
+
+def test_handles_that_contradict_each_other_are_met_as_well_as_can_be():
+    flat = torch.tensor([[1.0, 1.0], [1.0, 1.0]])
+    system = torch.stack((flat, torch.eye(2)))
+    found = _solved(system, torch.tensor([[1.0, 1.0], [2.0, 3.0]]))
+    assert torch.allclose((system[0] @ found[0]), torch.ones(2), atol=1e-3)
+    assert torch.allclose(found[1], torch.tensor([2.0, 3.0]), atol=1e-3)
 
 
 def test_walks_make_no_long_detours(space):
