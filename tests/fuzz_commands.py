@@ -57,7 +57,7 @@ VALUES = [
 OPTIONS = {
     "animate": [
         "--seconds", "--n", "--seed", "--prior", "--out", "--resume", "--force", "--height", "--forward", "--estimator",
-        "--guidance", "--learning-rate", "--plausible", "--loop", "--in-place", "--no-expand", "--track", "--recipe",
+        "--guidance", "--learning-rate", "--loop", "--in-place", "--no-expand", "--track", "--recipe",
     ],
     "creature": ["--gait", "--seed", "--cycles", "--out", "--sheet", "--preview", "--list", "--force"],
     "rig": ["--out", "--template", "--skeleton", "--reweight", "--heat", "--sheet", "--forward", "--height", "--force"],

@@ -220,7 +220,7 @@ class PoseSpace:
         return torch.stack((low, high), -1).double().numpy()
 
     def energy(self, pose: Pose, randomness: torch.Generator) -> Float[Tensor, " pose"]:
-        """How implausible poses are, with a gradient that points to plausible ones: a term for distillation.
+        """How implausible poses are, with a gradient that points to plausible ones.
 
         ``½‖u − û‖²`` per joint, û the denoised u held fixed as in score distillation, plus the penalty of the validators.
         """
