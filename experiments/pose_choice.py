@@ -79,17 +79,18 @@ def known_rigs(options: Options) -> list[Known]:
 def beside(denoiser: Denoiser, real: Poses, made: Poses) -> dict[str, float]:
     """How near made poses are to real ones."""
     places = [batch_kinematics(denoiser.rig.rigs, vectors[None])[1][0] for vectors in (real, made)]
-    precision, recall = precision_recall(*(part.flatten(1) for part in places))
+    known, drawn = (part.flatten(1) for part in places)
+    precision, recall = precision_recall(known, drawn)
     return {
         "precision": precision, "recall": recall, "f1": 2 * precision * recall / max(precision + recall, 1e-6),
-        "coverage": coverage(*(part.flatten(1) for part in places)),
+        "coverage": coverage(known, drawn),
         "apd": pairwise_distance(places[1]) / max(pairwise_distance(places[0]), 1e-6),
     }  # fmt: skip
 
 
 def compared(known: Known, weights: Path, options: Options) -> dict[str, dict[str, float]]:
     """All settings on one rig, by name."""
-    network, out = load_network(weights), {}
+    network, out = load_network(weights), dict[str, dict[str, float]]()
     plain = Denoiser.of(network, known.descriptor)
     for noise in options.noise:
         made = plain.to_vectors(plain.draw(options.poses, 1, noise=noise))
