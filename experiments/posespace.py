@@ -1,9 +1,9 @@
 """The pose space beside its baselines, on new individuals, plans, artists' and automatic rigs: the tables of docs/posespace.md.
 
-    python -m experiments.posespace                                  everything, half an hour on a free core
-    python -m experiments.posespace --plans fox spider --poses 200 --test
-    python -m experiments.posespace --plans --held-out --static --test m2m_horse q_donkey      some rigs of the motions' test part
-    python -m experiments.posespace --weights other.safetensors --permuted      a control
+python -m experiments.posespace                                  everything, half an hour on a free core
+python -m experiments.posespace --plans fox spider --poses 200 --test
+python -m experiments.posespace --plans --held-out --static --test m2m_horse q_donkey      some rigs of the motions' test part
+python -m experiments.posespace --weights other.safetensors --permuted      a control
 """
 
 import json
@@ -161,7 +161,7 @@ def measure(case: Case, options: Options) -> dict[str, float | str]:
         if options.slow or name in ("model", "real"):
             row[f"{name}: crossing edges %"] = 100 * float(crossing_edges(case.rig, poses[:SOME]).mean())
     good = case.real if case.real is not None else made
-    row |= _solving(space, good, 10 if options.slow else 6, slow=options.slow)
+    row |= solving(space, good, 10 if options.slow else 6, slow=options.slow)
     row |= _walking(space, good, slow=options.slow) | noticing(space, good)
     if options.slow:
         row |= _inverting(space, good)
@@ -218,7 +218,7 @@ def _places(space: PoseSpace, vectors: Poses) -> torch.Tensor:
     return batch_kinematics(space.denoiser.rig.rigs, vectors[None])[1][0]
 
 
-def _solving(space: PoseSpace, good: Poses, count: int = 10, *, slow: bool = True) -> dict[str, float]:
+def solving(space: PoseSpace, good: Poses, count: int = 10, *, slow: bool = True) -> dict[str, float]:
     """Four handles, taken from good poses, dragged there from rest; beside least squares without a prior, and nudging."""
     skeleton, size = space.rig.skeleton, body_length(space.rig.skeleton)
     limbs = [limb for limb in skeleton.limbs if limb.kind in ("leg", "arm", "head", "wing", "fin")]

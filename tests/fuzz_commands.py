@@ -57,7 +57,7 @@ VALUES = [
 OPTIONS = {
     "animate": [
         "--seconds", "--n", "--seed", "--prior", "--out", "--resume", "--force", "--height", "--forward", "--estimator",
-        "--guidance", "--learning-rate", "--plausible", "--loop", "--in-place", "--no-expand", "--track", "--recipe",
+        "--guidance", "--learning-rate", "--loop", "--in-place", "--no-expand", "--track", "--recipe",
     ],
     "creature": ["--gait", "--seed", "--cycles", "--out", "--sheet", "--preview", "--list", "--force"],
     "rig": ["--out", "--template", "--skeleton", "--reweight", "--heat", "--sheet", "--forward", "--height", "--force"],
@@ -65,7 +65,8 @@ OPTIONS = {
     "evaluate": ["--json", "--fps", "--forward", "--height"],
     "convert": ["--out", "--name", "--fps", "--root", "--names", "--keys", "--loop-suffix", "--force", "--forward", "--height"],
     "splat": ["--out", "--mode", "--count", "--seed", "--force"],
-    "track": ["--out", "--recipe", "--upright", "--substeps", "--fps", "--no-film", "--force", "--json", "--forward", "--height"],
+    "track": ["--out", "--recipe", "--upright", "--substeps", "--fps", "--no-film", "--limits", "--force", "--json", "--forward",
+              "--height"],
     "retarget": ["--out", "--travel", "--name", "--fps", "--force", "--json", "--height"],
     "picture": ["--out", "--view", "--size", "--ground", "--force", "--forward", "--height"],
     "follow": ["--first", "--from", "--to", "--masks", "--fps", "--camera", "--out", "--resume", "--force", "--height"],

@@ -70,7 +70,7 @@ MISTAKES = [
     (("animate", "a dog", "--n", 10**9), "motions"), (("animate", "a dog", "--seed", "-1"), "Seeds are"),
     (("animate", "a dog", "--seed", 2**70), "Seeds are"), (("animate", "a dog", "--iterations", "0"), "iterations"),
     (("animate", "a dog", "--draws", 10**9), "draws"), (("animate", "a dog", "--guidance", "nan"), "guidance"),
-    (("animate", "a dog", "--learning-rate", "inf"), "learning rate"), (("animate", "a dog", "--plausible", "nan"), "plausible"),
+    (("animate", "a dog", "--learning-rate", "inf"), "learning rate"),
     (("animate", "a dog", "--out", "file"), "is a file"), (("animate", "a dog", "--out", "file/x"), "not a folder"),
     (("animate", "a dog", "--out", "n" * 300), "too long"), (("animate", "--resume", "n" * 300), "too long"),
     (("animate", "--resume", "file"), "not a run"), (("animate", "--resume", "folder"), "not a run"),

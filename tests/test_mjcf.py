@@ -15,6 +15,7 @@ from akd.physics.mjcf import R_mujoco_stage, replay, to_mjcf
 from akd.physics.search import moving_states
 from akd.physics.settings import PhysicsSettings, pose_of
 from akd.physics.simulate import simulate
+from akd.posespace.space import PoseSpace
 from akd.skeleton import forward_kinematics
 
 mujoco = pytest.importorskip("mujoco")
@@ -51,6 +52,20 @@ def test_keyframes_put_joints_where_kinematics_does(walking, model):
         mujoco.mj_forward(model, data)
         ours = joints[frame] @ R_mujoco_stage.T * rig.leg_metres
         assert np.abs(data.xpos[1:] - ours).max() < 1e-5
+
+
+def test_limits_of_the_pose_space_hold_the_motion(walking):
+    rig, body, motion = walking
+    limits = PoseSpace.build(rig).angle_limits(motion)
+    limited = mujoco.MjModel.from_xml_string(to_mjcf(rig, body, PHYSICS, motion.fps, motion, limits))
+    free = mujoco.MjModel.from_xml_string(to_mjcf(rig, body, PHYSICS, motion.fps, motion))
+    assert limited.jnt_limited[1:].all()
+    assert not free.jnt_limited.any()
+    assert np.allclose(limited.jnt_range[1:], limits[body.joints[1:]].reshape(-1, 2), atol=1e-6)
+    hinges = limited.key_qpos[:, 7:]
+    assert (hinges > limited.jnt_range[1:, 0]).all()
+    assert (hinges < limited.jnt_range[1:, 1]).all()
+    assert np.ptp(limits, axis=-1).mean() < 3.0  # they say something: less than half a turn on average
 
 
 def test_inertia_is_ours(walking, model):

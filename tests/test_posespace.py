@@ -10,20 +10,21 @@ import torch
 from akd.creatures.build import creature
 from akd.errors import AkdError
 from akd.mesh import Mesh
+from akd.motion import Motion
 from akd.posespace.denoiser import Denoiser
 from akd.posespace.measures import coverage, crossing_edges
 from akd.posespace.network import NetworkConfig, PoseNetwork, Range, load_network, save_weights
 from akd.posespace.representation import mirrored, pose_to_vectors, rig_descriptor, vectors_to_pose
 from akd.posespace.rig_batch import batch_kinematics
-from akd.posespace.solving import Handle
+from akd.posespace.solving import Handle, _solved
 from akd.posespace.space import PoseSpace
 from akd.posespace.validity import write_limits
-from akd.posespace.walking import evenly_spaced, straight_path
+from akd.posespace.walking import MAX_DETOUR, _moved, _without_long_detours, evenly_spaced, straight_path
 from akd.rig import Rig
 from akd.skeleton import Skeleton, forward_kinematics
 from akd.training.data_card import FIRST_HELD_OUT_SEED, TRAINING_PLANS
 from akd.training.loop import TrainingConfig
-from akd.training.posespace.batches import draw_batch
+from akd.training.posespace.batches import SIZE_CLASSES, _draw_individuals, draw_batch
 from akd.training.posespace.dataset import point_rig, read_pose_shards, write_pose_shards
 from akd.training.posespace.train import PoseTraining, range_loss, train_posespace, trained_so_far
 from test_posespace_values import other_order, reordered
@@ -140,6 +141,28 @@ def test_rigs_of_any_size(weights, count):
     assert space.walk(poses, seconds=0.3).frame_count >= 3
 
 
+def test_handles_that_contradict_each_other_are_met_as_well_as_can_be():
+    flat = torch.tensor([[1.0, 1.0], [1.0, 1.0]])
+    system = torch.stack((flat, torch.eye(2)))
+    found = _solved(system, torch.tensor([[1.0, 1.0], [2.0, 3.0]]))
+    assert torch.allclose((system[0] @ found[0]), torch.ones(2), atol=1e-3)
+    assert torch.allclose(found[1], torch.tensor([2.0, 3.0]), atol=1e-3)
+
+
+def test_walks_make_no_long_detours(space):
+    start, end = space.denoiser.to_normalised(space.reference_poses[:2])
+    swing = torch.sin(torch.linspace(0, torch.pi, 6))[:, None, None]
+    far = straight_path(space.denoiser, start, end, 4) + 3 * swing
+    far[0], far[-1] = start, end
+    kept = _without_long_detours(space.denoiser, far)
+    straight = evenly_spaced(space.denoiser, straight_path(space.denoiser, start, end, 4))
+    usual = float(_moved(space.denoiser, straight).mean())
+    assert _moved(space.denoiser, far).max() > 2.5 * usual
+    assert _moved(space.denoiser, kept).max() <= MAX_DETOUR * usual + 1e-5
+    assert torch.equal(kept[0], start)
+    assert torch.allclose(kept[-1], end, atol=1e-5)
+
+
 def test_walks_keep_their_keyframes_and_step_evenly(space):
     keys = space.sample(3, seed=4)
     motion = space.walk(keys, seconds=1.0, fps=20, lock_feet=False)
@@ -202,6 +225,18 @@ def test_the_energy_has_a_gradient_towards_the_plausible(space):
     assert angles.grad.abs().max() > 0
 
 
+def test_limits_of_angles_hold_the_rest_pose_the_samples_and_a_given_motion(space):
+    angles = space.pose(space.reference_poses).angles.numpy()
+    low, high = np.moveaxis(space.angle_limits(), -1, 0)
+    assert (low <= angles).all()
+    assert (angles <= high).all()
+    assert (low < 0).all()
+    assert (high > 0).all()
+    wild = Motion(replace(space.pose(space.reference_poses[:2]), angles=torch.full(angles[:2].shape, 3.5)), 30.0)
+    assert (space.angle_limits(wild)[..., 1] >= 3.5).all()
+    assert np.array_equal(space.angle_limits(wild)[..., 0], low)
+
+
 def test_limits_hold_the_samples_and_are_written(space, tmp_path):
     limits = space.limits()
     assert len(limits) == 3 * space.descriptor.joint_count
@@ -235,14 +270,30 @@ def test_a_network_without_the_graph_can_be_trained_and_stored(tmp_path):
     assert not load_network(tmp_path / "control.safetensors").config.graph
 
 
+def test_rigs_of_a_batch_are_of_about_the_same_size_and_small_ones_are_more(tmp_path):
+    write_pose_shards(tmp_path, range(2), ("chick", "human", "spider"))
+    individuals, rng = read_pose_shards(tmp_path), np.random.default_rng(0)
+    assert {individual.plan for individual in read_pose_shards(tmp_path, without=("human",))} == {"chick", "spider"}
+    classes = {int(np.searchsorted(SIZE_CLASSES, individual.descriptor.joint_count)) for individual in individuals}
+    assert len(classes) > 1
+    counts = {}
+    for _ in range(12):
+        drawn = _draw_individuals(individuals, 8, rng)
+        (size,) = {int(np.searchsorted(SIZE_CLASSES, individual.descriptor.joint_count)) for individual in drawn}
+        counts[size] = len(drawn)
+    assert set(counts) == classes
+    assert counts[min(counts)] > counts[max(counts)]
+
+
 def test_few_individuals_of_a_second_source_are_seen_but_do_not_count_for_ranges(tmp_path):
     write_pose_shards(tmp_path, range(2), ("chick", "human", "dog"))
     ours = read_pose_shards(tmp_path)
     second = [replace(individual, source="distilled") for individual in ours[:1]]
     rng = np.random.default_rng(0)
-    batch = draw_batch(ours * 20 + second, 60, 2, rng)
-    seen = 60 - int(batch.range_weight.sum())
-    assert 1 <= seen <= 20  # an eighth, though it is one of 121
+    batches = [draw_batch(ours * 20 + second, 8, 2, rng) for _ in range(8)]
+    seen = sum(int((1 - batch.range_weight).sum()) for batch in batches)
+    assert 1 <= seen <= 0.35 * sum(len(batch.descriptors) for batch in batches)  # an eighth, though it is one of 121
+    batch = next(batch for batch in batches if not batch.range_weight.all())
     assert draw_batch(second, 4, 2, rng).range_weight.all()  # alone, it must
     wide = replace(batch, mean=torch.where(batch.range_weight[:, None, None] > 0, batch.mean, batch.mean + 9.0))
     predicted = Range(batch.mean, batch.deviation + 0.1)

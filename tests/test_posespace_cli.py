@@ -16,7 +16,7 @@ from akd.creatures.build import creature
 from akd.files.gltf.write_rig import write_rig
 from akd.files.motion_npz import write_motion
 from akd.motion import Motion
-from akd.posespace.network import SHIPPED, NetworkConfig, PoseNetwork, save_weights
+from akd.posespace.network import SHIPPED, NetworkConfig, PoseNetwork, load_network, save_weights
 from akd.posespace.space import PoseSpace
 from akd.training.data_card import CARD_NAME
 from akd.training.posespace.dataset import read_pose_shards
@@ -252,6 +252,7 @@ def test_a_file_with_odd_names_goes_through(real, weights: Path, space: PoseSpac
     [
         (("draw", "--seeds", 0), "--seeds"), (("draw", "--seeds", 10**9), "--seeds"), (("distil", "--count", 0), "--count"),
         (("distil", "--count", 10**6), "--count"), (("train", "--steps", 0), "--steps"), (("train",), "no poses"),
+        (("train", "--learning-rate", 0), "--learning-rate"), (("train", "--learning-rate", "nan"), "--learning-rate"),
         (("export", "--out", "w.safetensors"), "no training"), (("collect", "--runs", "nowhere"), "not a finished run"),
         (("collect", "--runs", "nowhere", "--every", 0), "--every"),
         (("collect", "--runs", "nowhere", "--source", "../x"), "--source"),
@@ -260,6 +261,20 @@ def test_a_file_with_odd_names_goes_through(real, weights: Path, space: PoseSpac
 def test_impossible_trainings_are_refused(real, tmp_path: Path, options: tuple, words: str) -> None:
     command, *rest = options
     assert words in real("posespace", command, tmp_path / "run", *rest, fails=True)
+
+
+def test_the_mean_of_two_weight_files_lies_between_them(real, weights: Path, tmp_path: Path) -> None:
+    first = load_network(weights)
+    other = PoseNetwork(replace(first.config, example_blocks=0, judges=False))
+    save_weights(other, tmp_path / "old.safetensors", {})
+    real("posespace", "mean", weights, tmp_path / "old.safetensors", "--share", 0.25, "--out", tmp_path / "mean.safetensors")
+    files = weights, tmp_path / "old.safetensors", tmp_path / "mean.safetensors"
+    own, old, mean = (load_network(file).state_dict() for file in files)
+    for name, weight in mean.items():
+        expected = own[name] if name not in old else 0.25 * own[name] + 0.75 * old[name]
+        assert torch.allclose(weight, expected, atol=1e-3), name
+    words = real("posespace", "mean", weights, weights, "--share", 2, "--out", tmp_path / "no.safetensors", fails=True)
+    assert "--share" in words
 
 
 def test_broken_runs_are_refused_and_exports_kept(real, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from akd.contact.traces import trace
 from akd.creatures.build import creature
 from akd.errors import AkdError
 from akd.motion import Motion
-from akd.posespace.denoiser import Denoiser
+from akd.posespace.denoiser import MIN_MIXED_EXAMPLES, Denoiser, mixtures
 from akd.posespace.editing import edit_weights
 from akd.posespace.examples import chosen_examples, own_clip_poses
 from akd.posespace.footing import body_shift
@@ -72,6 +72,28 @@ def test_examples_change_what_is_drawn_and_their_order_does_not_matter(network, 
     one, two, three = (d.decode(d.noise(3, 1)) for d in (plain, shown, turned))
     assert (one - two).abs().max() > 0.01
     assert torch.allclose(two, three, atol=1e-4)
+
+
+def test_mixtures_of_poses_have_their_mean_and_covariance(person):
+    known = torch.as_tensor(person.vectors[:12])
+    flat = known.flatten(1)
+    for looseness in (1.0, 0.5):
+        made = mixtures(known, 4000, 0, looseness).flatten(1)
+        assert (made.mean(0) - flat.mean(0)).abs().max() < 0.1 * flat.std(0).max()
+        assert (torch.cov(made.T) - torch.cov(flat.T)).norm() < 0.12 * torch.cov(flat.T).norm()
+    assert torch.cdist(mixtures(known, 24, 0, 0.0).flatten(1), flat).amin(1).max() < 1e-4  # the examples themselves
+
+
+def test_drawing_that_begins_late_stays_with_the_examples_and_few_examples_are_not_mixed(network, person):
+    like = torch.as_tensor(person.vectors[:12])
+    shown = Denoiser.of(network, person.descriptor, like)
+    mixed = mixtures(shown.known, 6, 3)
+    late, early = (shown.draw(6, 3, begin=begin) for begin in (0.05, 0.9))
+    assert (late - mixed).square().mean() < 0.5 * (early - mixed).square().mean()
+    few = Denoiser.of(network, person.descriptor, like[: MIN_MIXED_EXAMPLES - 1])
+    assert torch.equal(few.draw(6, 3, begin=0.05), few.decode(few.noise(6, 3)))
+    plain = Denoiser.of(network, person.descriptor)
+    assert torch.equal(plain.draw(6, 3, noise=0.5), plain.decode(0.5 * plain.noise(6, 3)))
 
 
 def test_a_rig_without_examples_is_the_same_beside_one_with_some(network, person):

@@ -39,7 +39,6 @@ def animate(
     guidance: float | None = None,
     denoising_steps: int | None = None,
     learning_rate: float | None = None,
-    plausible: float | None = None,
     export: Literal["glb", "fbx", "usdz", "bvh"] | None = None,
     one_file: bool = False,
     tensorboard: Path | None = None,
@@ -82,7 +81,6 @@ def animate(
         guidance: Classifier-free guidance instead of the recipe's: how much the sentence counts.
         denoising_steps: Steps of each look instead of the recipe's; models distilled to few steps take 3 to 8, with --guidance 1.
         learning_rate: Learning rate instead of the recipe's.
-        plausible: Weight of the pose space, which knows plausible poses; 10000 is noticeable, none by default.
         export: Also write the character with its clip in this format, as animated.fbx and so on; see akd convert for more.
         one_file: Make a motion for each of several sentences, and one file with all of them.
         tensorboard: Also write curves of every iteration for TensorBoard, into this folder.
@@ -110,7 +108,7 @@ def animate(
         else:
             own = {
                 "estimator": estimator, "iterations": iterations, "draws": draws, "guidance": guidance,
-                "denoising_steps": denoising_steps, "learning_rate": learning_rate, "plausible": plausible,
+                "denoising_steps": denoising_steps, "learning_rate": learning_rate,
             }  # fmt: skip
             options: dict[str, Any] = {
                 "prior": prior, **vars(hardware), "seconds": seconds, "loop": loop, "in_place": in_place, "seed": seed,

@@ -12,6 +12,8 @@ from akd.prior.hardware import Hardware
 
 Sub = tyro.conf.subcommand
 RunFolder = Annotated[Path, tyro.conf.Positional]
+MAX_LEARNING_RATE = 0.1
+"""Above it nothing is learned."""
 MAX_BODIES = 100_000
 """Most bodies that borrow clips."""
 
@@ -174,6 +176,8 @@ class Train:
     """Train on poses of these sources only: creatures, artists, retargeted, distilled, followed. All by default."""
     start: Path | None = None
     """Weights to begin with, such as those of an earlier edition; a training that was stopped goes on from its own."""
+    learning_rate: float | None = None
+    """Largest learning rate; by default that of the shipped weights. Less for weights that are nearly done."""
     name: str = "training"
     """Folder of this training, in that of the run."""
     tensorboard: Path | None = None
@@ -185,11 +189,17 @@ class Train:
 
         if self.steps is not None and self.steps < 1:
             raise AkdError(f"--steps is at least 1, not {self.steps}.")
+        if self.learning_rate is not None and not 0 < self.learning_rate <= MAX_LEARNING_RATE:
+            raise AkdError(f"--learning-rate is above 0 and at most {MAX_LEARNING_RATE:g}, not {self.learning_rate}.")
         if self.start is not None:
             load_network(self.start)  # says what is wrong with it
         config = PoseTraining(self.folder, sources=self.sources or None, name=self.name, start=self.start)
-        steps = config.training.steps if self.steps is None else self.steps
-        train_posespace(replace(config, training=replace(config.training, steps=steps, tensorboard=self.tensorboard)))
+        usual = config.training
+        chosen = replace(
+            usual, steps=self.steps or usual.steps, learning_rate=self.learning_rate or usual.learning_rate,
+            tensorboard=self.tensorboard,
+        )  # fmt: skip
+        train_posespace(replace(config, training=chosen))
 
 
 @dataclass(frozen=True)
@@ -225,9 +235,47 @@ class Export:
         console().print(f"Wrote {self.out}, trained for {steps} steps", **PLAIN)
 
 
+@dataclass(frozen=True)
+class Mean:
+    """Write the weighted mean of two weight files: between an earlier edition and a later one trained on from it.
+
+    What only the first one has (new parts of the network) is taken as it is; scores are calibrated again with --motions.
+
+    Example: akd posespace mean new.safetensors old.safetensors --share 0.7 --out between.safetensors
+    """
+
+    weights: Annotated[Path, tyro.conf.Positional]
+    """Weights whose sizes the result has."""
+    other: Annotated[Path, tyro.conf.Positional]
+    """The others."""
+    out: Path
+    """The .safetensors to write."""
+    share: float = 0.7
+    """Share of the first ones."""
+    motions: Path | None = None
+    """The folder of real motions, to calibrate scores by poses on characters that training left out; without, by samples."""
+    force: bool = False
+    """Overwrite a file that exists."""
+
+    def run(self) -> None:
+        from akd.assets import check_output
+        from akd.posespace.network import load_network, mean_network, save_weights
+
+        if not 0 <= self.share <= 1:
+            raise AkdError(f"--share lies between 0 and 1, not at {self.share}.")
+        check_output(self.out, force=self.force)
+        mixed = mean_network(load_network(self.weights), load_network(self.other), self.share)
+        if self.motions is not None:
+            from akd.training.posespace.calibrate import calibrate
+
+            calibrate(mixed, self.motions)
+        save_weights(mixed, self.out, {"share": f"{self.share:g}"})
+        console().print(f"Wrote {self.out}", **PLAIN)
+
+
 Job = (
     Annotated[Draw, Sub("draw")] | Annotated[Collect, Sub("collect")] | Annotated[Distil, Sub("distil")]
-    | Annotated[Train, Sub("train")] | Annotated[Export, Sub("export")]
+    | Annotated[Train, Sub("train")] | Annotated[Mean, Sub("mean")] | Annotated[Export, Sub("export")]
 )  # fmt: skip
 
 

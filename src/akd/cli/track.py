@@ -12,8 +12,11 @@ from akd.files.lock import locked_folder
 from akd.files.writing import check_output_folder, refuse_inputs, safe_name
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from akd.physics.track import TrackResult
     from akd.physics.track_settings import TrackSettings
+    from akd.rig import Rig
 
 MAX_SUBSTEPS = 1000
 """Steps of the simulation in a frame; more would take days."""
@@ -29,6 +32,7 @@ def track(
     substeps: int | None = None,
     fps: float = 30.0,
     film: bool = True,
+    limits: bool = False,
     force: bool = False,
     as_json: AsJson = False,
     forward: Facing = None,
@@ -54,6 +58,7 @@ def track(
         substeps: Steps of the simulation per frame; more are slower and stiffer.
         fps: Frames per second at which a file's clip is sampled.
         film: Also make the pictures; --no-film is quicker.
+        limits: Give the joints in body.xml the limits that the pose space knows, no narrower than the clip.
         force: Write into a folder that exists.
     """
     from akd.assets import load_motion
@@ -68,7 +73,8 @@ def track(
     _check_folder(folder, clip, force)
     with locked_folder(folder):
         result = simulate(rig, motion, settings, from_file=from_file, progress=_tracking(as_json))
-        paths = write_result(rig, result, folder, name="tracked", film=film, force=True, progress=_filming(as_json))
+        known = _joint_limits(rig, result) if limits else None
+        paths = write_result(rig, result, folder, name="tracked", film=film, force=True, limits=known, progress=_filming(as_json))
     if as_json:
         print_json(numbers(result))
         return
@@ -78,6 +84,13 @@ def track(
     screen.print(_table(name, comparison(result), result))
     for path in paths:
         screen.print(f"Wrote {path}")
+
+
+def _joint_limits(rig: "Rig", result: "TrackResult") -> "np.ndarray":
+    """Limits of all joints that hold the target and the simulated motion."""
+    from akd.posespace.space import PoseSpace
+
+    return PoseSpace.build(rig).angle_limits(result.target.motion, result.motion)
 
 
 def _check_folder(folder: Path, clip: str, force: bool) -> None:

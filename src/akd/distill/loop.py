@@ -27,7 +27,6 @@ from akd.distill.trajectory import Curves, Fourier, Frames, Spline, Trajectory, 
 from akd.errors import AkdError
 from akd.gait.undulation import carried_speed
 from akd.motion import Motion
-from akd.posespace.space import PoseSpace
 from akd.prior.prior import guided_denoising_error
 from akd.prior.schedule import Latents
 from akd.render.camera import View
@@ -109,7 +108,6 @@ class Distillation:
     def __init__(self, task: Task) -> None:
         self.task = task
         self.contacts = GroundContacts.of(task.rig)
-        self.space = PoseSpace.build(task.rig) if task.recipe.plausible else None
         self.axis = body_axis(task.rig)
         self.candidates = [
             Candidate(initial_trajectory(task, assumptions), name, number)
@@ -214,8 +212,6 @@ class Distillation:
             "smooth": recipe.smooth * smoothness(motion.pose),
             "ground": recipe.ground * ground_depth(self.contacts, posed),
         }
-        if self.space is not None:
-            losses["plausible"] = recipe.plausible * self.space.energy(motion.pose, self._randomness()).mean()
         if not recipe.contact or not len(self.contacts.points) or assumed.support == "none":
             return losses, posed, None
         slow = None if assumed.travels else SLOW_SHARE * rig.gravity**0.5

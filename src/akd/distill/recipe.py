@@ -22,7 +22,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "fit_steps": (1, 1000),
     "guidance": (-1000, 1000), "learning_rate": (0, 100), "t_start": (0, 1), "t_end": (0, 1), "t_annealed": (0, 1),
     "prune_at": (0, 1), "decide_at": (0, 1), "phases_at": (0, 1), "smooth": (0, 1e12), "ground": (0, 1e12),
-    "contact": (0, 1e12), "contact_from": (0, 1), "coefficient_penalty": (0, 1e12), "plausible": (0, 1e12),
+    "contact": (0, 1e12), "contact_from": (0, 1), "coefficient_penalty": (0, 1e12),
     "cycles_per_film": (0.01, 100), "speed": (-10, 10),
 }  # fmt: skip
 """Beyond these a number is a mistake: memory, time or the step size would run away."""
@@ -86,8 +86,6 @@ class Recipe:
     """Lock standing feet in place in the finished clip."""
     coefficient_penalty: float = 100.0
     """Weight of the squared coefficients: what the prior does not ask for stays still."""
-    plausible: float = 0.0
-    """Weight of the pose space's energy, averaged over frames; 0 leaves it out."""
     cycles_per_film: float = 1.4
     """Cycle frequency at the start, the same for every prompt."""
     speed: float = 0.5
@@ -115,6 +113,8 @@ class Recipe:
             named["candidates"] = tuple("antiphase" if is_antiphase(offset) else "in phase" for offset in offsets)
         estimator = named.get("estimator", cls.estimator)
         named["estimator"] = RENAMED_ESTIMATORS.get(estimator, estimator)
+        if not named.get("plausible"):  # the pose space's energy, which runs could have a weight for
+            named.pop("plausible", None)
         unknown = sorted(set(named) - {entry.name for entry in fields(cls)})
         if unknown:
             raise AkdError(f"The run was begun by another version of akd (it says {unknown[0]!r}): begin it anew.")

@@ -46,8 +46,14 @@ class _Units:
         return float(np.sqrt(self.metres / GRAVITY))
 
 
-def to_mjcf(rig: Rig, body: Articulation, physics: PhysicsSettings, fps: float, motion: Motion | None = None) -> str:
-    """The body as MJCF text. Its keyframes are the motion's frames, in whose angles the actuators are to be controlled."""
+def to_mjcf(
+    rig: Rig, body: Articulation, physics: PhysicsSettings, fps: float, motion: Motion | None = None,
+    limits: Float[np.ndarray, "joint 3 2"] | None = None,
+) -> str:  # fmt: skip
+    """The body as MJCF text. Its keyframes are the motion's frames, in whose angles the actuators are to be controlled.
+
+    ``limits`` are the least and the largest angle of every joint [rad]; without them joints turn freely, as in our simulation.
+    """
     units, step = _Units(body.leg_metres, body.kilograms), 1 / (fps * physics.substeps)
     root = xml.Element("mujoco", model=rig.name)
     xml.SubElement(root, "compiler", angle="radian", autolimits="true")
@@ -60,7 +66,7 @@ def to_mjcf(rig: Rig, body: Articulation, physics: PhysicsSettings, fps: float, 
     world = xml.SubElement(root, "worldbody")
     xml.SubElement(world, "light", pos=_text((0, 0, 10 * units.metres)), dir="0 0 -1")
     xml.SubElement(world, "geom", name="floor", type="plane", size="0 0 1", contype="0", conaffinity="1", rgba=".75 .76 .78 1")
-    links = _links(world, rig, body, units)
+    links = _links(world, rig, body, units, limits)
     actuators = xml.SubElement(root, "actuator")
     for link in links[1:]:
         for joint in link.findall("joint"):
@@ -109,7 +115,9 @@ def _defaults(root: xml.Element, physics: PhysicsSettings, units: _Units, step: 
     xml.SubElement(default, "geom", friction=f"{physics.friction:g} 0 0", condim="3", solref=solref, solimp=solimp)
 
 
-def _links(world: xml.Element, rig: Rig, body: Articulation, units: _Units) -> list[xml.Element]:
+def _links(
+    world: xml.Element, rig: Rig, body: Articulation, units: _Units, limits: Float[np.ndarray, "joint 3 2"] | None
+) -> list[xml.Element]:
     """One nested element for each link."""
     cuboids = bone_cuboids(rig)
     out: list[xml.Element] = []
@@ -120,8 +128,10 @@ def _links(world: xml.Element, rig: Rig, body: Articulation, units: _Units) -> l
         if parent < 0:
             xml.SubElement(element, "freejoint", name="root")
         else:
-            for letter, axis in zip("xyz", body.frames[link].T, strict=True):
-                xml.SubElement(element, "joint", name=f"{name}.{letter}", axis=_text(R_mujoco_stage @ axis))
+            for number, (letter, axis) in enumerate(zip("xyz", body.frames[link].T, strict=True)):
+                hinge = xml.SubElement(element, "joint", name=f"{name}.{letter}", axis=_text(R_mujoco_stage @ axis))
+                if limits is not None:
+                    hinge.set("range", _text(limits[body.joints[link], number]))
         _inertial(element, body, link, units)
         for joint in np.flatnonzero(body.link_of_joint == link):
             at = cuboids.center[joint] - rig.skeleton.positions[body.joints[link]]

@@ -68,15 +68,19 @@ def sheet(rig: Rig, result: TrackResult) -> Float[Tensor, "height width 3"]:
 
 def write_result(
     rig: Rig, result: TrackResult, folder: Path, *, name: str, film: bool = True, force: bool = False,
-    progress: ShowProgress = lambda frames, count: frames,
+    limits: Float[np.ndarray, "joint 3 2"] | None = None, progress: ShowProgress = lambda frames, count: frames,
 ) -> list[Path]:  # fmt: skip
-    """Write everything into a folder; returns the files. Without a film, an older one of another motion goes."""
+    """Write everything into a folder; returns the files. Without a film, an older one of another motion goes.
+
+    ``limits`` are those of the joints in body.xml [rad].
+    """
     paths = {key: folder / key for key in ("animated.glb", "motion.npz", "controls.npz", "metrics.json", "body.xml")}
     save_animation(rig, result.motion, paths["animated.glb"], name=name, fps=result.motion.fps, force=force)
     write_motion(paths["motion.npz"], rig.skeleton, result.motion)
     write_controls(paths["controls.npz"], result)
     write_file(paths["metrics.json"], json.dumps(numbers(result), indent=2) + "\n")
-    write_file(paths["body.xml"], to_mjcf(rig, result.body, result.physics, result.controls_fps, result.target.motion))
+    text = to_mjcf(rig, result.body, result.physics, result.controls_fps, result.target.motion, limits)
+    write_file(paths["body.xml"], text)
     if film:
         paths |= {"sheet.png": folder / "sheet.png", "side-by-side.mp4": folder / "side-by-side.mp4"}
         write_picture(paths["sheet.png"], sheet(rig, result))

@@ -20,6 +20,14 @@ DDIM_STEPS = 16
 """DDIM steps from noise to a pose."""
 MAX_DEVIATION = 5.0
 """Denoised poses are clamped to so many spreads from the mean: nothing in training lies further out."""
+USUAL_NOISE = 1.0
+"""Noise that poses are drawn from, relative to that of training."""
+EXAMPLES_TIME = 0.35
+"""Noise time at which drawing begins where examples are known, from random mixtures of them."""
+LOOSENESS = 0.4
+"""How far mixtures leave the example that they begin with: 0 for the examples themselves, 1 for a Gaussian of all of them."""
+MIN_MIXED_EXAMPLES = 4
+"""Fewer examples than this say nothing about what lies between them: poses are drawn from noise alone."""
 GUIDANCE_BELOW_TIME = 0.5
 """Guidance acts at noise times below this, where denoised poses are clear."""
 Poses = Float[Tensor, "pose joint 3"]
@@ -35,6 +43,8 @@ class Denoiser:
     rig: EncodedRigs
     noise_order: Float[Tensor, " joint"]
     """Rank of each joint in the order in which random numbers are assigned to joints."""
+    known: Float[Tensor, "example joint 3"] | None = None
+    """The examples, normalised."""
 
     @classmethod
     def of(
@@ -48,7 +58,8 @@ class Denoiser:
             examples = Examples(like[None].float(), torch.ones(1, len(like), dtype=torch.bool))
         with torch.no_grad():
             rig = network.encode(rig_batch([descriptor]), examples)
-        return cls(network, rig, torch.as_tensor(descriptor.canonical_rank).float())
+        known = None if examples is None else normalise(rig.range, examples.vectors)[0]
+        return cls(network, rig, torch.as_tensor(descriptor.canonical_rank).float(), known)
 
     @property
     def spread(self) -> Float[Tensor, "joint 3"]:
@@ -89,6 +100,22 @@ class Denoiser:
         verdict = self.network.judge(self.rig, seen)
         return clean, Verdict(verdict.pose[0], verdict.joint[0])
 
+    def draw(
+        self, count: int, seed: int, *, noise: float = USUAL_NOISE, begin: float = EXAMPLES_TIME, looseness: float = LOOSENESS,
+        guidance: Guidance | None = None,
+    ) -> Poses:  # fmt: skip
+        """Normalised poses at random. Where examples are known it begins with mixtures of them, noised to the time ``begin``.
+
+        Mixtures keep to what the examples have in common; the network, which knows more than twenty poses, has the rest of the
+        way to make poses of them.
+        """
+        start = noise * self.noise(count, seed)
+        if self.known is None or len(self.known) < MIN_MIXED_EXAMPLES or begin >= 1:
+            return self.decode(start, guidance=guidance)
+        alpha, sigma = noise_level(torch.tensor(begin))
+        start = alpha * mixtures(self.known, count, seed, looseness).clamp(-MAX_DEVIATION, MAX_DEVIATION) + sigma * start
+        return self._ddim(start, torch.linspace(begin, 0, round(begin * DDIM_STEPS) + 1), guidance)
+
     def decode(self, noise: Poses, steps: int = DDIM_STEPS, guidance: Guidance | None = None) -> Poses:
         """Normalised poses from noise, deterministically (DDIM); guidance may change the denoised poses on the way."""
         return self._ddim(noise, torch.linspace(1, 0, steps + 1), guidance)
@@ -106,3 +133,16 @@ class Denoiser:
             (alpha, sigma), (alpha_then, sigma_then) = noise_level(now), noise_level(then)
             z = alpha_then * clean + sigma_then * (z - alpha * clean) / sigma
         return z
+
+
+def mixtures(known: Float[Tensor, "example joint 3"], count: int, seed: int, looseness: float = LOOSENESS) -> Poses:
+    """Random poses with the mean and covariance of known ones: each begins with one of them, and deviations of all are added.
+
+    The looser, the less is left of the one and the more there is of the others (a smoothed bootstrap).
+    """
+    randomness = torch.Generator().manual_seed(seed)
+    amounts = looseness * torch.randn(count, len(known), generator=randomness) / max(len(known) - 1, 1) ** 0.5
+    first = torch.randperm(count, generator=randomness) % len(known)
+    amounts += (1 - looseness**2) ** 0.5 * torch.nn.functional.one_hot(first, len(known))
+    mean = known.mean(0)
+    return mean + torch.einsum("pe,ejk->pjk", amounts, known - mean)

@@ -377,6 +377,19 @@ def start_from(network: PoseNetwork, path: Path) -> int:
     return sum(weight.numel() for weight in taken.values())
 
 
+def mean_network(network: PoseNetwork, other: PoseNetwork, share: float) -> PoseNetwork:
+    """A network between two of a training: ``share`` of the first's weights, the rest of the other's where that has them."""
+    own, others = network.state_dict(), other.state_dict()
+    mixed = PoseNetwork(network.config)
+    mixed.load_state_dict({
+        name: share * weight + (1 - share) * others[name] if name in others and others[name].shape == weight.shape else weight
+        for name, weight in own.items()
+    })  # fmt: skip
+    if network.config.judges:
+        mixed.calibration.zero_()
+    return mixed.requires_grad_(False).eval()
+
+
 class _NoChance(TorchFunctionMode):
     """Weights that come from a file are not drawn first: without memory, that only imports torch's compiler (1.2 s)."""
 

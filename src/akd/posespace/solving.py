@@ -32,6 +32,8 @@ SHORT_POLISH_STEPS = 2
 """Steps of the polish where handles need not be met exactly."""
 MAX_STEP_ANGLE = 0.6
 """No joint turns further than this in one step [rad]."""
+RIDGE = 1e-4
+"""Added to the diagonal of a system that has no solution otherwise, relative to its mean."""
 PRIOR_TOLERANCE, POLISH_TOLERANCE = 0.02, 1e-4
 """How exactly handles are met in steps with the denoiser, and in the polish [ℓ]."""
 MAX_COORDINATE = 1e4
@@ -236,7 +238,7 @@ class Solver:
         rhs = miss - (jacobian @ away[:, :, None]).squeeze(-1)
         weighted = covariance @ jacobian.transpose(-1, -2)
         system = jacobian @ weighted + tolerance**2 * torch.eye(miss.shape[1])
-        change = away + (weighted @ torch.linalg.solve(system, rhs)[:, :, None]).squeeze(-1)
+        change = away + (weighted @ _solved(system, rhs)[:, :, None]).squeeze(-1)
         angles = change[:, :-3].unflatten(1, (-1, 3))
         angles = angles * (MAX_STEP_ANGLE / angles.norm(dim=-1).amax(-1).clamp(min=MAX_STEP_ANGLE))[:, None, None]
         return x + angles, at + change[:, -3:]
@@ -315,3 +317,12 @@ def _error_norms(targets: HandleTargets, posed: Posed) -> Float[Tensor, "pose ha
 def _bone_directions(targets: HandleTargets, posed: Posed) -> Float[Tensor, "pose look 3"]:
     """Directions in which the bones with look-at handles point."""
     return (posed.rotation[:, targets.look] @ targets.look_axis[:, :, None]).squeeze(-1)
+
+
+def _solved(system: Float[Tensor, "pose row row"], rhs: Float[Tensor, "pose row"]) -> Float[Tensor, "pose row"]:
+    """Solutions of symmetric systems; where handles contradict each other (four on a body of six bones), of nearby ones."""
+    found, failed = torch.linalg.solve_ex(system, rhs)
+    if not bool(failed.any()):
+        return found
+    size = system.diagonal(dim1=-2, dim2=-1).mean(-1).clamp(min=1e-9)
+    return torch.linalg.solve(system + RIDGE * size[:, None, None] * torch.eye(system.shape[-1]), rhs)

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from akd.errors import AkdError
 from akd.motion import Motion
-from akd.posespace.denoiser import Denoiser, Poses
+from akd.posespace.denoiser import USUAL_NOISE, Denoiser, Poses
 from akd.posespace.editing import DEFAULT_REACH, Edit, edit_clip
 from akd.posespace.examples import chosen_examples
 from akd.posespace.footing import stand_firmly
@@ -51,6 +51,8 @@ MAX_PATH_POINTS = 24
 """Most points of a path between two keyframes; frames between them are interpolated."""
 SPARE_SHARE = 0.1
 """Share of additional samples, to replace those that cannot be repaired."""
+LIMIT_MARGIN, LEAST_MARGIN = 0.15, 0.05
+"""By which joints may go beyond the samples in a simulation: a share of their range, and an angle [rad]."""
 ENERGY_TIMES = (0.15, 0.35)
 """Noise times of ``energy``."""
 
@@ -94,7 +96,7 @@ class PoseSpace:
             raise AkdError(f"Example poses of {rig.name} have {descriptor.joint_count} joints × 3, not {tuple(like.shape[1:])}.")
         denoiser = Denoiser.of(load_network(weights), descriptor, None if like is None else chosen_examples(like))
         validators = Validators.of(rig, descriptor, denoiser)
-        reference_poses = denoiser.to_vectors(denoiser.decode(denoiser.noise(REFERENCE_COUNT, seed)))
+        reference_poses = denoiser.to_vectors(denoiser.draw(REFERENCE_COUNT, seed, noise=1.0))
         kinematics = Kinematics.of(rig.skeleton)
         solver = Solver(denoiser, kinematics, covariance(denoiser, reference_poses), reference_poses)
         scorer = PoseScorer.of(denoiser, reference_poses[:SCORED_COUNT])
@@ -109,7 +111,7 @@ class PoseSpace:
             )
         drawn = count + (round(SPARE_SHARE * count) + 1 if repair else 0)
         guidance = self.validators.guide if repair else None
-        poses = self.denoiser.to_vectors(self.denoiser.decode(temperature * self.denoiser.noise(drawn, seed), guidance=guidance))
+        poses = self.denoiser.to_vectors(self.denoiser.draw(drawn, seed, noise=temperature * USUAL_NOISE, guidance=guidance))
         if not repair:
             return poses
         poses = self.validators.repair(poses)
@@ -203,8 +205,22 @@ class PoseSpace:
         """The learned limits of all joints."""
         return joint_limits(self.rig.skeleton, self.denoiser, self.reference_poses)
 
+    def angle_limits(self, *motions: Motion) -> Float[np.ndarray, "joint 3 2"]:
+        """Least and largest angle of every joint about the axes of the skeleton, for a simulation [rad].
+
+        They hold the rest pose, the rig's samples with a margin, and the given motions: what a character does, it can do.
+        """
+        angles = self.pose(self.reference_poses).angles.flatten(0, -3)
+        low, high = angles.amin(0).clamp(max=0), angles.amax(0).clamp(min=0)
+        margin = LIMIT_MARGIN * (high - low) + LEAST_MARGIN
+        low, high = (low - margin).clamp(min=-torch.pi), (high + margin).clamp(max=torch.pi)
+        for motion in motions:
+            own = motion.pose.angles.to(low.dtype).flatten(0, -3)
+            low, high = torch.minimum(low, own.amin(0) - LEAST_MARGIN), torch.maximum(high, own.amax(0) + LEAST_MARGIN)
+        return torch.stack((low, high), -1).double().numpy()
+
     def energy(self, pose: Pose, randomness: torch.Generator) -> Float[Tensor, " pose"]:
-        """How implausible poses are, with a gradient that points to plausible ones: a term for distillation.
+        """How implausible poses are, with a gradient that points to plausible ones.
 
         ``½‖u − û‖²`` per joint, û the denoised u held fixed as in score distillation, plus the penalty of the validators.
         """

@@ -27,6 +27,10 @@ DENOISING_STEP, DENOISING_TIME = 0.5, 0.25
 """Share of the way to its denoised pose that a point goes in one iteration, and the noise time of the denoising."""
 TURN_SHARE = 0.02
 """How much a turn by one spread counts along a path, beside the way that joints go [ℓ]."""
+MAX_DETOUR = 1.9
+"""Largest step of a path by the string method, in mean steps of the straight one: a walk that goes further hurries."""
+DETOUR_SHARES = (1.0, 0.85, 0.7, 0.55, 0.4, 0.25, 0.1)
+"""Shares of the detour that are tried, until the path is short enough."""
 SMOOTHING = 0.5
 """Share of the way to the mean of its neighbours that a point goes in one iteration."""
 
@@ -57,7 +61,18 @@ def string_path(denoiser: Denoiser, start: Float[Tensor, "joint 3"], end: Float[
         path = torch.cat((path[:1], moved, path[-1:]))
         path = torch.cat((path[:1], path[1:-1] + SMOOTHING * ((path[:-2] + path[2:]) / 2 - path[1:-1]), path[-1:]))
         path = evenly_spaced(denoiser, path)
-    return path
+    return _without_long_detours(denoiser, path)
+
+
+def _without_long_detours(denoiser: Denoiser, path: Path) -> Path:
+    """The path, brought towards the straight one as far as is needed for its steps not to be much larger than that one's."""
+    straight = evenly_spaced(denoiser, straight_path(denoiser, path[0], path[-1], len(path) - 2))
+    allowed = MAX_DETOUR * float(_moved(denoiser, straight).mean())
+    for share in DETOUR_SHARES:
+        mixed = evenly_spaced(denoiser, torch.lerp(straight, path, share))
+        if float(_moved(denoiser, mixed).max()) <= allowed:
+            return mixed
+    return straight
 
 
 def noise_path(denoiser: Denoiser, start: Float[Tensor, "joint 3"], end: Float[Tensor, "joint 3"], between: int) -> Path:
@@ -70,12 +85,16 @@ def noise_path(denoiser: Denoiser, start: Float[Tensor, "joint 3"], end: Float[T
 
 def evenly_spaced(denoiser: Denoiser, path: Path) -> Path:
     """The same path with points at equal distances along it, by how far joints go through space."""
-    places = batch_kinematics(denoiser.rig.rigs, denoiser.to_vectors(path)[None])[1][0]
-    # Joints that only turn (twist, ends of limbs) count a little, too.
     turned = (path[1:] - path[:-1]).square().mean((-1, -2)).sqrt()
-    steps = (places[1:] - places[:-1]).norm(dim=-1).mean(-1) + TURN_SHARE * turned
+    steps = _moved(denoiser, path) + TURN_SHARE * turned  # joints that only turn (twist, ends of limbs) count a little, too
     along = torch.cat((steps.new_zeros(1), steps.cumsum(0)))
     return points_along(path, along, torch.linspace(0, float(along[-1]), len(path)))
+
+
+def _moved(denoiser: Denoiser, path: Path) -> Float[Tensor, " step"]:
+    """How far joints go from each point of a path to the next, on average [ℓ]."""
+    places = batch_kinematics(denoiser.rig.rigs, denoiser.to_vectors(path)[None])[1][0]
+    return (places[1:] - places[:-1]).norm(dim=-1).mean(-1)
 
 
 def points_along(

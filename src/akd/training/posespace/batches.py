@@ -25,10 +25,15 @@ NO_RANGE_SOURCES = frozenset(("distilled",))
 """Sources whose individuals have one or two motions: joints hardly move in them, so ranges are not learned from them."""
 MIN_RANGE_CLIPS = 4
 """Ranges are learned from rigs with at least so many clips."""
-LARGE_RIG = 36
-"""Rigs with more joints than this come in batches of their own, so that small ones are not filled up to their size."""
-LARGE_SHARE, LARGE_FACTOR = 0.3, 0.375
-"""Share of the batches with large rigs, and how many rigs those have, relative to the others."""
+SIZE_CLASSES = (12, 24, 36)
+"""Rigs of a batch lie between two of these numbers of joints: half of the artists' rigs have seven bones, and filling them up to
+the size of others would be most of the work."""
+USUAL_JOINTS = 30
+"""Joints of a rig for which a batch has as many rigs as asked; it has fewer of larger ones, and more of smaller ones."""
+RIG_FACTORS = (0.375, 1.5)
+"""Fewest and most rigs of a batch, relative to the number asked for."""
+KNOWN_POSES = 200
+"""Poses up to which a rig that has more of them is shown more often."""
 SEEN_POSES = 80
 """Poses of a rig that are augmented for a batch; its range is taken from these."""
 HANDLE_SHARE, MAX_HANDLES = 0.3, 5
@@ -70,11 +75,7 @@ class _Drawn:
 
 def draw_batch(individuals: list[RigPoses], rigs: int, poses: int, rng: np.random.Generator) -> PoseBatch:
     """A batch of augmented rigs, each with poses and, every other one, examples."""
-    large = np.array([individual.descriptor.joint_count > LARGE_RIG for individual in individuals])
-    wanted = bool(rng.random() < LARGE_SHARE) if large.any() and not large.all() else bool(large[0])
-    pool = [individual for individual, is_large in zip(individuals, large, strict=True) if is_large == wanted]
-    count = max(1, round(LARGE_FACTOR * rigs)) if wanted else rigs
-    chosen = [pool[i] for i in rng.choice(len(pool), count, p=_probabilities(pool))]
+    chosen = _draw_individuals(individuals, rigs, rng)
     drawn = [_draw_rig(individual, poses, rng) for individual in chosen]
     batch = rig_batch([one.descriptor for one in drawn])
 
@@ -85,12 +86,24 @@ def draw_batch(individuals: list[RigPoses], rigs: int, poses: int, rng: np.rando
     most = max(1, *(len(one.examples) for one in drawn))
     shown = [np.pad(one.examples, ((0, most - len(one.examples)), (0, 0), (0, 0))) for one in drawn]
     given = torch.tensor([[k < len(one.examples) for k in range(most)] for one in drawn])
-    weights = torch.tensor([float(_knows_range(individual) or all(map(_is_short, pool))) for individual in chosen])
+    weights = torch.tensor([float(_knows_range(individual) or all(map(_is_short, individuals))) for individual in chosen])
     return PoseBatch(
         [one.descriptor for one in drawn], batch, padded([one.poses for one in drawn]),
         padded([one.every.mean(0) for one in drawn]), padded([one.every.std(0) for one in drawn]), weights,
         Examples(padded(shown), given),
     )  # fmt: skip
+
+
+def _draw_individuals(individuals: list[RigPoses], rigs: int, rng: np.random.Generator) -> list[RigPoses]:
+    """Individuals of about the same size, so that few joints of a batch are padding."""
+    chance = _probabilities(individuals)
+    joints = np.array([individual.descriptor.joint_count for individual in individuals])
+    size = np.searchsorted(SIZE_CLASSES, joints)
+    alike = np.flatnonzero(size == size[rng.choice(len(individuals), p=chance)])
+    share = chance[alike] / chance[alike].sum()
+    least, most = RIG_FACTORS
+    count = round(rigs * float(np.clip(USUAL_JOINTS / (share @ joints[alike]), least, most)))
+    return [individuals[i] for i in rng.choice(alike, max(count, 1), p=share)]
 
 
 def _is_short(individual: RigPoses) -> bool:
@@ -103,11 +116,15 @@ def _knows_range(individual: RigPoses) -> bool:
 
 
 def _probabilities(individuals: list[RigPoses]) -> Float[np.ndarray, " individual"]:
-    """Probability of each individual: by source, and within it less for each member of a large family."""
+    """Probability of each individual: by source, and within it less for each member of a large family.
+
+    Rigs with many joints and many poses teach more, and come more often.
+    """
     sources = np.array([individual.source for individual in individuals])
     families = np.array([f"{individual.source}/{individual.plan}" for individual in individuals])
     _, family, size = np.unique(families, return_inverse=True, return_counts=True)
-    weight = 1 / np.sqrt(size[family])
+    known = np.array([i.descriptor.joint_count * min(len(i.vectors), KNOWN_POSES) for i in individuals])
+    weight = np.sqrt(known / size[family])
     out = np.zeros(len(individuals))
     for source in np.unique(sources):
         own = sources == source

@@ -60,7 +60,7 @@ def _anomalies(
     network: PoseNetwork, rig: RigPoses, examples: Float[Tensor, "example joint 3"] | None, judged: Poses
 ) -> Float[Tensor, " pose"]:
     denoiser = Denoiser.of(network, rig.descriptor, examples)
-    samples = denoiser.to_vectors(denoiser.decode(denoiser.noise(SCORED_COUNT, 0)))
+    samples = denoiser.to_vectors(denoiser.draw(SCORED_COUNT, 0, noise=1.0))
     return PoseScorer.of(denoiser, samples).score(judged).anomaly
 
 

@@ -167,11 +167,12 @@ def _shard_entries(path: Path) -> Iterator[RigPoses]:
             yield RigPoses(str(plan), int(seed), str(source), RigDescriptor(**parts), vectors, clips)
 
 
-def read_pose_shards(folder: Path, sources: tuple[str, ...] | None = None) -> list[RigPoses]:
-    """All individuals in a folder and its subfolders that have poses, of all sources or of these."""
+def read_pose_shards(folder: Path, sources: tuple[str, ...] | None = None, without: tuple[str, ...] = ()) -> list[RigPoses]:
+    """All individuals in a folder and its subfolders that have poses, of all sources or of these, ``without`` some plans."""
     shards = sorted(path for path in folder.rglob("*.npz") if not path.name.endswith(".part.npz"))
     found = [individual for path in shards for individual in read_shard(path) if len(individual.vectors)]
     found = [individual for individual in found if sources is None or individual.source in sources]
+    found = [individual for individual in found if individual.plan not in without]
     if not found:
         raise AkdError(f"There are no poses in {folder}: draw some with `akd posespace draw`.")
     return found

@@ -58,6 +58,8 @@ class PoseTraining:
     """Weight of the squared penetration depth of bones."""
     sources: tuple[str, ...] | None = None
     """Which poses: ``creatures``, ``artists``, ``retargeted``, ``distilled``; all by default."""
+    without: tuple[str, ...] = ()
+    """Plans and families that are left out."""
     graph: bool = True
     """Whether attention knows the tree; without, a control."""
     name: str = "training"
@@ -74,7 +76,7 @@ class PoseTraining:
 
 def train_posespace(config: PoseTraining) -> PoseNetwork:
     """The trained network with averaged weights; a run that was stopped is resumed."""
-    individuals = read_pose_shards(config.poses, config.sources)
+    individuals = read_pose_shards(config.poses, config.sources, config.without)
     torch.manual_seed(config.training.seed)
     network = PoseNetwork(NetworkConfig(graph=config.graph))
     if config.start is not None:
@@ -83,7 +85,7 @@ def train_posespace(config: PoseTraining) -> PoseNetwork:
     def loss(network: nn.Module, step: int, randomness: torch.Generator) -> tuple[Tensor, dict[str, float]]:
         nonlocal individuals
         if step % RESCAN_STEPS == RESCAN_STEPS - 1:
-            individuals = read_pose_shards(config.poses, config.sources)
+            individuals = read_pose_shards(config.poses, config.sources, config.without)
         assert isinstance(network, PoseNetwork)
         rng = np.random.default_rng(int(torch.randint(1 << 30, (1,), generator=randomness)))
         return pose_loss(network, draw_batch(individuals, config.rigs, config.poses_each, rng), config, rng, randomness)
