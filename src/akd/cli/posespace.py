@@ -196,8 +196,8 @@ class Train:
         config = PoseTraining(self.folder, sources=self.sources or None, name=self.name, start=self.start)
         usual = config.training
         chosen = replace(
-            usual, steps=self.steps or usual.steps, learning_rate=self.learning_rate or usual.learning_rate,
-            tensorboard=self.tensorboard,
+            usual, steps=usual.steps if self.steps is None else self.steps,
+            learning_rate=self.learning_rate or usual.learning_rate, tensorboard=self.tensorboard,
         )  # fmt: skip
         train_posespace(replace(config, training=chosen))
 

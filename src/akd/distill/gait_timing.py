@@ -82,9 +82,8 @@ def shifts_to_order(rig: Rig, trajectory: Trajectory, phases: Sequence[float]) -
     ``phases``: of touch-down, for legs from front to hind, left before right, as in ``gait.table``. None for legs without soles.
     """
     posed, fps = _one_cycle(rig, trajectory, trajectory.curves)
-    left = [number for number, leg in enumerate(_standing_legs(rig)) if leg.side == "L"]
-    middle = _midstance(rig, trajectory, posed, fps)
-    found = {_standing_legs(rig)[number].order: float(middle[number]) for number in left}
+    middle = _midstance(rig, trajectory, posed, fps).tolist()
+    found = {leg.order: phase for leg, phase in zip(_standing_legs(rig), middle, strict=True) if leg.side == "L"}
     pairs = range(1, 1 + max((leg.order for leg in rig.legs), default=0))
     return tuple(
         (phases[2 * order] - phases[0] - found[order] + found[0]) % 1.0 if {0, order} <= found.keys() else None for order in pairs

@@ -145,7 +145,7 @@ class NoisyFilms(NamedTuple):
 
     def errors(self, network: nn.Module, rows: Sequence[int], sentences: Sequence[str]) -> Float[Tensor, " row"]:
         """Mean squared error of the network's prediction for some of the films under sentences."""
-        # Products in half precision take three quarters of the time of a step, and their gradient is the same to 1e-3.
+        # Products in half precision take three quarters of the time of a step; the gradient's direction is the same.
         with torch.autocast("cpu", dtype=torch.bfloat16):
             predicted = network(self.noisy[rows], self.given[rows], self.time[rows], sentences)
         return (predicted.float() - self.target[rows]).square().mean((1, 2, 3, 4))
@@ -201,7 +201,7 @@ class Rivals:
         others = [action for action in self.actions.get(_alike(label), ()) if _class(action) != _class(_action(label))]
         if not others:
             return ""
-        weights = np.array([ASKED_WEIGHT if _class(action) in ASKED_FOR else 1.0 for action in others])
+        weights = np.array([_demand(action) for action in others])
         action = str(np.random.default_rng((*seed, 1)).choice(others, p=weights / weights.sum()))
         wrong = replace(label, action=action, side="") if isinstance(label, RealLabel) else replace(label, motion=action)
         return caption(wrong, np.random.default_rng(seed), card)
@@ -224,14 +224,18 @@ def _class(action: str) -> str:
     return "walk" if "walk" in action else SAME_ACTION.get(action, action)
 
 
+def _demand(action: str) -> float:
+    """How much an action counts, by how often users ask for it."""
+    return ASKED_WEIGHT if _class(action) in ASKED_FOR else 1.0
+
+
 def _chances(films: FilmLatents) -> Float[Tensor, " film"]:
     """How often each film is drawn: formulas and real motion in fixed shares, rare actions and those that users ask for more
     often than they occur."""
     real, names = [isinstance(label, RealLabel) for label in films.labels], [_action(label) for label in films.labels]
     counts = Counter(zip(real, names, strict=True))
     chance = torch.tensor([
-        counts[is_real, name] ** -BALANCE * (ASKED_WEIGHT if _class(name) in ASKED_FOR else 1.0)
-        for is_real, name in zip(real, names, strict=True)
+        counts[is_real, name] ** -BALANCE * _demand(name) for is_real, name in zip(real, names, strict=True)
     ])
     is_real = torch.tensor(real)
     for which, share in ((is_real, 1 - FORMULA_SHARE), (~is_real, FORMULA_SHARE)):
