@@ -20,6 +20,7 @@ from akd.creatures.action_phrases import ACTION_VERBS, FOOT_ACTIONS, HAND_ACTION
 from akd.creatures.captions import captions_with, describe_with, negative
 from akd.errors import AkdError
 from akd.files.writing import write_file
+from akd.follow.first_frame import pose_at_ease
 from akd.motion import Motion, mirror
 from akd.render.camera import View
 from akd.render.film import FilmSettings, film
@@ -36,6 +37,7 @@ from akd.training.prior.real_motion import (
     Cast,
     Performed,
     RealClip,
+    begun_at_ease,
     dressed,
     leading_side,
     perform,
@@ -47,6 +49,8 @@ FILMS_EACH = 6
 """Films of every pair of clip and body."""
 BALANCE = 0.5
 """How far rare actions are filmed first and drawn more often: 0 as often as they occur, 1 every action equally often."""
+EASE_SHARE = 0.5
+"""Share of films that begin with the body at ease, as users' characters do before they are told anything."""
 SIDE_SHARE = 0.4
 """Share of captions that say which hand or foot, where one leads."""
 HUMAN_NOUNS = frozenset(("human", "man", "woman", "boy", "character"))
@@ -136,11 +140,14 @@ def _films(
 ) -> tuple[UInt8[Tensor, "film frame height width 3"], list[RealLabel]]:
     rig, splats = dressed(body, folder)
     rates = settings.rate(performed.source_leg), settings.rate(rig.leg_metres)
+    ease = pose_at_ease(rig).to(torch.float32) if rig.legs and clip.action not in NO_SUPPORT else None
     videos, labels = [], []
     for _ in range(FILMS_EACH):
         motion = window(performed, settings.frames, *rates, rng)
         if rng.random() < 0.5:
             motion = mirror(rig.skeleton, motion)
+        if ease is not None and rng.random() < EASE_SHARE:
+            motion = begun_at_ease(ease, motion)
         label = _label(clip, body, rig, motion, settings, rng)
         if clip.action in NO_SUPPORT:
             motion = _lifted(motion, float(rng.uniform(0, 1)))

@@ -19,7 +19,7 @@ from akd.contact.measures import skating_ratio
 from akd.contact.traces import trace, yaw
 from akd.creatures.build import creature
 from akd.errors import AkdError
-from akd.motion import Motion, poses_at, repeat
+from akd.motion import Motion, blend, poses_at, repeat
 from akd.reconstruct.skinned import skinned_splats
 from akd.retarget.retarget import retarget
 from akd.retarget.source import load_clip
@@ -52,6 +52,10 @@ STEPPING = frozenset((
 """Actions whose feet must stand while they carry the body; in others (a fall, a dance turn) they may slide."""
 NO_SUPPORT = frozenset(("fly", "swim"))
 """Actions in the air or in water."""
+EASE_FRAMES = 5
+"""Frames of a film that a body takes from its pose at ease into a motion …"""
+EASE_HEIGHT = 0.25
+"""… if its root is not further above or below that at the start [ℓ]."""
 SAMPLE_RATE = 30.0
 """At which clips are read [1/s]."""
 NOUNS = {
@@ -235,6 +239,23 @@ def _best_start(performed: Performed, length: float, rng: np.random.Generator, c
     moved = np.interp(starts + length, frames, path) - np.interp(starts, frames, path)
     chance = (moved + 1e-6) ** 2
     return float(np.clip(rng.choice(starts, p=chance / chance.sum()) + rng.uniform(-0.5, 0.5) * slack / choices, 0, slack))
+
+
+def begun_at_ease(ease: Pose, motion: Motion) -> Motion:
+    """The motion from a pose at ease on: its first frames are blended with that.
+
+    Motions that begin low or high (lying, seated, in a jump) are left as they are: nobody is at ease there.
+    """
+    start = motion.pose[0]
+    if abs(float(start.root_position[1] - ease.root_position[1])) > EASE_HEIGHT:
+        return motion
+    count = motion.frame_count
+    path = motion.pose.root_position.clone()
+    path[:, 1] = ease.root_position[1]
+    turns = 2 * torch.pi * ((start.angles - ease.angles) / (2 * torch.pi)).round()  # angles may be counted on from others
+    standing = Pose(path, ease.root_rotation.expand(count, 4), (ease.angles + turns).expand(count, -1, -1))
+    share = (torch.arange(count) / EASE_FRAMES).clamp(max=1.0)
+    return blend(replace(motion, pose=standing), motion, share * share * (3 - 2 * share))
 
 
 def _facing_forward(pose: Pose) -> Pose:
