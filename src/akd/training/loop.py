@@ -1,7 +1,7 @@
 """The training loop of all networks. A run that is killed at any instant resumes and ends with the same weights.
 
 All randomness of a step comes from (seed, step), so there is no random state to save. A checkpoint is one file, written
-beside the old one and renamed over it. To keep it small, Adam's moments are kept in bfloat16 and the averaged weights as
+beside the old one and renamed over it. To keep it small, the optimisers' moments are kept in bfloat16 and the averaged weights as
 float16 differences from the weights; the running values are rounded alike whenever one is written, so a run that
 resumes and one that was never stopped do the same.
 """
@@ -20,6 +20,8 @@ from torch import Tensor, nn
 
 from akd.errors import AkdError
 
+MOMENTS = ("exp_avg", "exp_avg_sq", "momentum_buffer")
+"""What the optimisers keep of every weight."""
 Loss = Callable[[nn.Module, int, torch.Generator], tuple[Float[Tensor, ""], dict[str, float]]]
 """(network, step, randomness) → the loss, and numbers for the log."""
 
@@ -41,6 +43,10 @@ class TrainingConfig:
     clip: float = 1.0
     """Largest gradient norm."""
     weight_decay: float = 0.0
+    muon: tuple[str, ...] = ()
+    """Parts of the names of matrices that Muon trains; AdamW trains all other weights."""
+    muon_rate: float = 2.0
+    """Learning rate of those, as a multiple of the others'."""
     save_every: int = 50
     """Steps between checkpoints."""
     threads: int = 1
@@ -57,22 +63,22 @@ class TrainingState:
         self.config = config
         self.trained = {name: p for name, p in network.named_parameters() if p.requires_grad}
         self.average = {name: p.detach().clone() for name, p in self.trained.items()}
-        self.optimiser = torch.optim.AdamW(
-            self.trained.values(), lr=config.learning_rate, betas=(0.9, 0.99), weight_decay=config.weight_decay
-        )
+        self.optimisers = _optimisers(self.trained, config)
         self.step = 0
 
     def update(self, loss: Float[Tensor, ""]) -> float:
         """One step down the gradient; returns its norm."""
         config = self.config
-        self.optimiser.zero_grad()
+        for weight in self.trained.values():
+            weight.grad = None
         loss.backward()
         norm = float(nn.utils.clip_grad_norm_(list(self.trained.values()), config.clip))
         if not norm < float("inf"):
             raise AkdError(f"The gradient is not finite at step {self.step}: resume with a lower learning rate.")
-        for group in self.optimiser.param_groups:
-            group["lr"] = config.learning_rate * learning_rate_factor(self.step, config)
-        self.optimiser.step()
+        for optimiser in self.optimisers:
+            for group in optimiser.param_groups:
+                group["lr"] = optimiser.defaults["lr"] * learning_rate_factor(self.step, config)
+            optimiser.step()
         decay = min(config.ema, (1 + self.step) / (10 + self.step))
         with torch.no_grad():
             for name, weight in self.trained.items():
@@ -95,10 +101,9 @@ class TrainingState:
             ahead = (self.average[name] - weight).half()
             self.average[name] = weight + ahead.float()
             tensors["average." + name] = ahead
-            for key in ("exp_avg", "exp_avg_sq"):
-                moment = self.optimiser.state[weight][key].bfloat16()
-                self.optimiser.state[weight][key].copy_(moment)
-                tensors[f"{key}." + name] = moment
+            for key, value in self._moments(weight).items():
+                value.copy_(value.bfloat16())
+                tensors[f"{key}." + name] = value.bfloat16()
         part = path.with_name(path.name + ".part")
         save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, part)
         part.replace(path)
@@ -116,8 +121,31 @@ class TrainingState:
         for name, weight in self.trained.items():
             weight.copy_(tensors["weight." + name])
             self.average[name] = weight + tensors["average." + name].float()
-            moments = {key: tensors[f"{key}." + name].float() for key in ("exp_avg", "exp_avg_sq")}
-            self.optimiser.state[weight] = {"step": torch.tensor(float(self.step)), **moments}
+            keys = [key for key in MOMENTS if f"{key}.{name}" in tensors]
+            if not keys:
+                raise AkdError(f"{path} lacks the moments of {name}: delete it to begin again.")
+            moments = {key: tensors[f"{key}.{name}"].float() for key in keys}
+            self._optimiser_of(weight).state[weight] = {"step": torch.tensor(float(self.step)), **moments}
+
+    def _optimiser_of(self, weight: Tensor) -> torch.optim.Optimizer:
+        return next(each for each in self.optimisers if any(weight is own for own in each.param_groups[0]["params"]))
+
+    def _moments(self, weight: Tensor) -> dict[str, Tensor]:
+        """Moving averages of a weight's gradients, by the name its optimiser has for them."""
+        state = self._optimiser_of(weight).state[weight]
+        return {key: state[key] for key in MOMENTS if key in state}
+
+
+def _optimisers(trained: dict[str, nn.Parameter], config: TrainingConfig) -> list[torch.optim.Optimizer]:
+    """AdamW, and Muon for the matrices that the configuration names."""
+    by_muon = {name for name, weight in trained.items() if weight.ndim == 2 and any(part in name for part in config.muon)}
+    others = [weight for name, weight in trained.items() if name not in by_muon]
+    adamw = torch.optim.AdamW(others, lr=config.learning_rate, betas=(0.9, 0.99), weight_decay=config.weight_decay)
+    if not by_muon:
+        return [adamw]
+    rate, decay = config.muon_rate * config.learning_rate, config.weight_decay
+    matrices = [trained[name] for name in sorted(by_muon)]
+    return [adamw, torch.optim.Muon(matrices, lr=rate, weight_decay=decay, adjust_lr_fn="match_rms_adamw")]
 
 
 def learning_rate_factor(step: int, config: TrainingConfig) -> float:
