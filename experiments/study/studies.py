@@ -6,7 +6,7 @@ from pathlib import Path
 
 from akd.creatures.captions import gerund
 from akd.distill.estimators import ESTIMATORS
-from akd.distill.recipe import PAPER, Recipe
+from akd.distill.recipe import PAPER, QUICK, Recipe
 from akd.measure.success import TaskName
 from akd.training.data_card import FIRST_HELD_OUT_SEED
 from experiments.study.trial import ESTIMATORS_IN_KEYS, Trial
@@ -59,18 +59,31 @@ def rigs(options: Options) -> list[Trial]:
 
 
 def ablations(options: Options) -> list[Trial]:
-    """The paper's, and a deformation field in place of the skeleton."""
+    """What candidates, scales, looks and the paper's terms do, and a deformation field in place of the skeleton.
+
+    The paper's terms are taken away from its own recipe, for ``limit`` iterations: under ours, knowledge of gaits hides them.
+    """
     trials = []
     for seed in range(options.seeds):
         for plan in FEW_PLANS:
             base = creature_trial("default", plan, "walk", seed, options.recipe)
+            paper = replace(creature_trial("paper", plan, "walk", seed, PAPER), limit=options.limit)
             trials += [
                 base,
+                replace(base, arm="free only", recipe=replace(options.recipe, candidates=("once",))),
+                replace(base, arm="gaits only", recipe=replace(options.recipe, candidates=("in phase", "antiphase"))),
+                replace(base, arm="few looks", recipe=QUICK),
+                replace(base, arm="no first frame", recipe=replace(options.recipe, first_frame=False)),
+                replace(base, arm="plain scales", recipe=replace(options.recipe, scales="plain")),
                 replace(base, arm="no ground rendering", ground=False),
                 replace(base, arm="no ground term", recipe=replace(options.recipe, ground=0.0)),
                 replace(base, arm="no smoothness", recipe=replace(options.recipe, smooth=0.0)),
                 replace(base, arm="weaker prior", prior="weaker"),
                 replace(base, arm="deformation field", mover="field"),
+                paper,
+                replace(paper, arm="paper, no ground rendering", ground=False),
+                replace(paper, arm="paper, no ground term", recipe=replace(PAPER, ground=0.0)),
+                replace(paper, arm="paper, no smoothness", recipe=replace(PAPER, smooth=0.0)),
             ]
     return trials
 
