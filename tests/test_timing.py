@@ -5,20 +5,34 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from scipy.ndimage import binary_erosion
+from tests.test_distill import GaussianPrior
 
 from akd.contact.measures import skating_ratio
 from akd.contact.support import raise_above_ground
 from akd.contact.traces import trace
 from akd.creatures.build import creature
 from akd.distill.assumptions import EXPECTED, candidates_for
-from akd.distill.gait import RUN_LOG_ODDS_SCALE, choose_walk_or_run, lock_feet
-from akd.distill.gait_timing import at_natural_tempo, retimed, stance_timing
+from akd.distill.gait import RUN_LOG_ODDS_SCALE, choose_walk_or_run, lock_feet, refine
+from akd.distill.gait_timing import at_natural_tempo, lift_of_legs, retimed, stance_of_legs, stance_timing
 from akd.distill.loop import best_of
 from akd.distill.recipe import Recipe
+from akd.distill.recovery import with_recovery
+from akd.distill.task import Task
 from akd.distill.trajectory import Fourier, Trajectory, channel_scale
 from akd.gait.measures import froude as froude_number
-from akd.gait.timing import MAX_STRIDE_TEMPO, MAX_TEMPO_CHANGE, RUN_DUTY, WALK_DUTY, StanceTiming, bounce_height
+from akd.gait.timing import (
+    MAX_STRIDE_TEMPO,
+    MAX_TEMPO_CHANGE,
+    RECOVERY_HEIGHT,
+    RUN_DUTY,
+    WALK_DUTY,
+    StanceTiming,
+    bounce_height,
+)
 from akd.motion import Motion
+from akd.prior.schedule import Denoised
+from akd.reconstruct.skinned import skinned_splats
 from akd.rig import GRAVITY, Rig
 
 DOG = creature("dog", 1)
@@ -228,3 +242,45 @@ def test_candidates_follow_from_the_body_and_never_from_the_sentence(plan: str, 
     for action in EXPECTED:
         assert candidates_for(rig, Recipe().candidates, expected=action) == plain
     assert not {"once"} & set(candidates_for(rig, Recipe().candidates, loop=True)), "a loop that was asked for repeats itself"
+
+
+def test_feet_of_a_run_rise_behind_the_body() -> None:
+    trajectory, curves = looping(DOG)
+    timing = stance_timing(DOG, trajectory, curves, 0.55, at_froude(DOG, 1.0))
+    assert timing is not None
+    times = torch.arange(60) / 60 / curves.frequency
+    lift = lift_of_legs(DOG, curves, times, timing)
+    assert (lift[stance_of_legs(DOG, curves, times, timing)] < 1e-3).all()
+    assert lift.max(0) == pytest.approx(np.ones(4), abs=0.01)
+    motion = Motion(trajectory.pose(times), 60.0)
+    raised = with_recovery(DOG, motion, lift)
+    before, after = (trace(DOG, each).feet[..., 1] for each in (motion, raised))
+    # A foot turns as its leg folds, and its lowest point with it.
+    assert (after >= np.minimum(before, 0.0) + RECOVERY_HEIGHT * lift - 0.06).all()
+    well_inside = binary_erosion(stance_of_legs(DOG, curves, times, timing), np.ones((9, 1)))
+    assert well_inside.any(0).all()
+    assert np.abs(after - before)[well_inside].max() < 0.01
+
+
+class Expecting(GaussianPrior):
+    """One that expects of every film what it shows, or only its mean over time."""
+
+    def __init__(self, knows: bool) -> None:
+        super().__init__(torch.zeros(1))
+        self.knows = knows
+
+    def encode(self, video: torch.Tensor) -> torch.Tensor:
+        self.mean = super().encode(video)
+        return self.mean
+
+    def denoise(self, z_t, t, text, negative=None, guidance=1.0, condition=None):  # type: ignore[no-untyped-def]
+        expected = self.mean if self.knows else self.mean.mean(2, keepdim=True)
+        return Denoised(expected.expand_as(z_t), torch.zeros_like(z_t))
+
+
+@pytest.mark.parametrize("knows", [True, False])
+def test_a_gait_that_the_prior_does_not_know_goes_nowhere(knows: bool) -> None:
+    trajectory, _ = looping(DOG)
+    task = Task(DOG, skinned_splats(DOG, resolution=32), Expecting(knows), "a dog walking", (), Recipe(), 3.0)
+    refine(task, trajectory, torch.Generator().manual_seed(0))
+    assert float(trajectory.speed) == (2.0 if knows else 0.0)

@@ -32,8 +32,14 @@ def foot_positions(model: LimbModel, root: FrameVectors, rotations: JointRotatio
     return np.stack([_foot_at(model, number, stage, position) for number in range(len(model.feet))], 1)
 
 
-def solve_legs(model: LimbModel, root: FrameVectors, rotations: JointRotations, targets: Feet) -> JointRotations:
-    """The rotations with which the feet come nearest to the target paths; ``within_reach`` makes targets reachable."""
+def solve_legs(
+    model: LimbModel, root: FrameVectors, rotations: JointRotations, targets: Feet,
+    loose: Float[np.ndarray, "frame foot"] | None = None,
+) -> JointRotations:  # fmt: skip
+    """The rotations with which the feet come nearest to the target paths; ``within_reach`` makes targets reachable.
+
+    ``loose``: how far each foot turns with its shin, 0 to 1, instead of keeping its orientation on the stage as by default.
+    """
     skeleton, bent = model.skeleton, rotations.copy()
     original, _ = local_to_stage(skeleton, root, rotations)
     chains = [leg_chain(model, number) for number in range(len(model.feet))]
@@ -48,7 +54,15 @@ def solve_legs(model: LimbModel, root: FrameVectors, rotations: JointRotations, 
             for k in range(bend.shape[1]):
                 bent[:, chain[k]] = Rotation.from_rotvec(bend[:, k]).as_matrix() @ rotations[:, chain[k]]
             _keep_foot_orientation(model, chain, stage, original[:, chain[-1]], bent)
+            if loose is not None:
+                _loosen(bent, rotations, chain[-1], loose[:, number])
     return bent
+
+
+def _loosen(bent: JointRotations, given: JointRotations, foot: int, share: Float[np.ndarray, " frame"]) -> None:
+    """Turn a foot joint by a share of the way back to its given rotation relative to the shin."""
+    back = Rotation.from_matrix(np.swapaxes(bent[:, foot], -1, -2) @ given[:, foot]).as_rotvec()
+    bent[:, foot] = bent[:, foot] @ Rotation.from_rotvec(share[:, None] * back).as_matrix()
 
 
 def leg_length(model: LimbModel, number: int) -> float:

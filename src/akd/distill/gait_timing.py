@@ -25,6 +25,7 @@ from akd.gait.timing import (
     StanceTiming,
     bounce_height,
     is_run,
+    recovery_lift,
     scheduled_stance,
     tempo_factor,
     time_warp,
@@ -96,6 +97,14 @@ def stance_of_legs(rig: Rig, curves: Curves, times: Times, timing: StanceTiming)
     with_soles = [number for number, sole in enumerate(rig.soles) if len(sole)]
     stance[:, with_soles] = scheduled_stance(times * curves.frequency, timing).numpy()
     return stance
+
+
+def lift_of_legs(rig: Rig, curves: Curves, times: Times, timing: StanceTiming) -> Float[np.ndarray, "time leg"]:
+    """How high the feet of a run are lifted at these times [s], 0 to 1; those of legs without a sole never."""
+    lift = np.zeros((len(times), len(rig.legs)))
+    with_soles = [number for number, sole in enumerate(rig.soles) if len(sole)]
+    lift[:, with_soles] = recovery_lift(times * curves.frequency, timing).numpy()
+    return lift
 
 
 def retimed(rig: Rig, trajectory: Trajectory, curves: Curves, motion: Motion, times: Times, timing: StanceTiming) -> Motion:

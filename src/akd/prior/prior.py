@@ -262,6 +262,16 @@ def text_log_ratio(
     return conditional - unconditional
 
 
+def missed_change(
+    prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: str, condition: Condition | None = None
+) -> Float[Tensor, ""]:
+    """Logarithm of the share of a film's change over time that the prior's prediction misses under a sentence.
+
+    Above zero the prior does worse than one who says that nothing moves: it knows nothing of such a film.
+    """
+    return _log_errors(prior, z, noise, t, text, condition)[0] - _temporal_variance(z).mean().log()
+
+
 def _log_errors(
     prior: VideoPrior, z: Tensor, noise: Tensor, t: Tensor, text: str, condition: Condition | None
 ) -> tuple[Tensor, Tensor]:
