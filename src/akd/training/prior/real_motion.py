@@ -191,7 +191,11 @@ class Performed:
 
 def perform(clip: RealClip, body: Body, folder: Path) -> Performed:
     """Put a clip onto a body; an error says why it cannot be done."""
-    rig, _ = dressed(body, folder)
+    return perform_on(dressed(body, folder)[0], clip, folder)
+
+
+def perform_on(rig: Rig, clip: RealClip, folder: Path) -> Performed:
+    """The same onto any rig."""
     source, motion = _source(clip, folder)
     result = retarget(motion, source, rig)
     seen = trace(rig, result.motion)
