@@ -52,16 +52,21 @@ class Settings:
     draws: int = 2
     """Noises for each time."""
     part: str = "test"
+    first_frame: bool = False
+    """Give the prior the first frame of each film, as distillation does."""
 
 
-def caption_errors(prior: VideoPrior, video: torch.Tensor, noun: str, classes: tuple[str, ...], draws: int) -> np.ndarray:
+def caption_errors(
+    prior: VideoPrior, video: torch.Tensor, noun: str, classes: tuple[str, ...], draws: int, *, first_frame: bool = False
+) -> np.ndarray:
     """Mean denoising error of a film under each class's caption, all with the same noise."""
     randomness = torch.Generator().manual_seed(0)
-    z = prior.encode(video[None, : prior.film.frames].float() / 255)
+    film = video[: prior.film.frames].float() / 255
+    z, condition = prior.encode(film[None]), prior.condition(film[:1], len(film)) if first_frame else None
     t = torch.tensor(TIMES).repeat_interleave(draws)
     noise = torch.randn((len(t), *z.shape[1:]), generator=randomness)
     texts = [prior.embed(describe_with(noun, ACTION_VERBS[action])) for action in classes]
-    return np.array([float((denoising_error(prior, z, noise, t, text)).log().mean()) for text in texts])
+    return np.array([float(denoising_error(prior, z, noise, t, text, condition).log().mean()) for text in texts])
 
 
 def main(settings: Settings) -> None:
@@ -81,7 +86,8 @@ def main(settings: Settings) -> None:
             if action not in classes or len(ranks[action]) >= settings.each or taken[label.source] >= settings.per_clip:
                 continue
             taken[label.source] += 1
-            errors = caption_errors(prior, cache.video(index), label.noun, classes, settings.draws)
+            video = cache.video(index)
+            errors = caption_errors(prior, video, label.noun, classes, settings.draws, first_frame=settings.first_frame)
             ranks[action].append(int((errors < errors[classes.index(action)]).sum()))
         table = Table("action", "films", "least error", "among three", title=f"{title}: {len(classes)} captions")
         for action, found in ranks.items():
