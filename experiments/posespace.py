@@ -4,6 +4,7 @@ python -m experiments.posespace                                  everything, hal
 python -m experiments.posespace --plans fox spider --poses 200 --test
 python -m experiments.posespace --plans --held-out --static --test m2m_horse q_donkey      some rigs of the motions' test part
 python -m experiments.posespace --weights other.safetensors --permuted      a control
+python -m experiments.posespace --plans --held-out --static --poses 64 --brief      samples and scores on artists' rigs only
 """
 
 import json
@@ -76,6 +77,8 @@ class Options:
     motions: Path = Path(__file__).resolve().parents[2] / "shared" / "motions"
     slow: bool = True
     """Also walks by noise, nudging, inversion, and edges through far skin of the baselines."""
+    brief: bool = False
+    """Samples and scores only: no handles, walks, edges through far skin, nor baselines that know all clips."""
     poses: int = 120
     """How many poses are compared."""
     weights: Path = SHIPPED
@@ -153,17 +156,18 @@ def measure(case: Case, options: Options) -> dict[str, float | str]:
     made = space.sample(64, seed=1)
     row["64 samples s"] = time.process_time() - began
     made = torch.cat((made, space.sample(max(options.poses - 64, 1), seed=2)))
-    sets = {"model": made, "model, no repair": space.sample(options.poses, seed=1, repair=False)} | _baselines(
-        space, case, options
-    )
+    sets = {"model": made}
+    if not options.brief:
+        sets |= {"model, no repair": space.sample(options.poses, seed=1, repair=False)} | _baselines(space, case, options)
     for name, poses in sets.items():
         row |= {f"{name}: {key}": value for key, value in quality(space, case.real, poses).items()}
-        if options.slow or name in ("model", "real"):
+        if not options.brief and (options.slow or name in ("model", "real")):
             row[f"{name}: crossing edges %"] = 100 * float(crossing_edges(case.rig, poses[:SOME]).mean())
     good = case.real if case.real is not None else made
-    row |= solving(space, good, 10 if options.slow else 6, slow=options.slow)
-    row |= _walking(space, good, slow=options.slow) | noticing(space, good)
-    if options.slow:
+    row |= noticing(space, good)
+    if not options.brief:
+        row |= solving(space, good, 10 if options.slow else 6, slow=options.slow) | _walking(space, good, slow=options.slow)
+    if options.slow and not options.brief:
         row |= _inverting(space, good)
     return row | _with_examples(space, case, options)
 
@@ -184,7 +188,7 @@ def _with_examples(space: PoseSpace, case: Case, options: Options) -> dict[str, 
         found = quality(space, case.others, poses)
         found["f1"] = 2 * found["precision"] * found["recall"] / max(found["precision"] + found["recall"], 1e-6)
         out |= {f"other clips, {name}: {key}": value for key, value in found.items() if key != "self-intersection"}
-    judged = noticing(shown, case.others) if options.slow else {}
+    judged = noticing(shown, case.others) if options.slow and not options.brief else {}
     return out | {f"with examples, {key}": value for key, value in judged.items()}
 
 

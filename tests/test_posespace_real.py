@@ -84,14 +84,17 @@ def test_mixtures_of_poses_have_their_mean_and_covariance(person):
     assert torch.cdist(mixtures(known, 24, 0, 0.0).flatten(1), flat).amin(1).max() < 1e-4  # the examples themselves
 
 
-def test_drawing_that_begins_late_stays_with_the_examples_and_few_examples_are_not_mixed(network, person):
+def test_a_share_of_what_is_drawn_are_loose_copies_and_few_examples_are_not_copied(network, person):
     like = torch.as_tensor(person.vectors[:12])
     shown = Denoiser.of(network, person.descriptor, like)
-    mixed = mixtures(shown.known, 6, 3)
-    late, early = (shown.draw(6, 3, begin=begin) for begin in (0.05, 0.9))
-    assert (late - mixed).square().mean() < 0.5 * (early - mixed).square().mean()
+    drawn = shown.draw(8, 3, copies=0.25, looseness=0.0)
+    apart = torch.cdist(drawn.flatten(1), shown.known.flatten(1)).amin(1)
+    assert (apart < 1e-4).nonzero().flatten().tolist() == [0, 4], "evenly between the others"
+    assert torch.equal(drawn[[1, 2, 3, 5, 6, 7]], shown.decode(shown.noise(8, 3)[2:]))
+    calm = shown.draw(8, 3, copies=1.0, looseness=1.0, noise=0.1)
+    assert (calm - shown.known.mean(0)).abs().max() < 1.0, "a low temperature stays near the mean"
     few = Denoiser.of(network, person.descriptor, like[: MIN_MIXED_EXAMPLES - 1])
-    assert torch.equal(few.draw(6, 3, begin=0.05), few.decode(few.noise(6, 3)))
+    assert torch.equal(few.draw(6, 3), few.decode(few.noise(6, 3)))
     plain = Denoiser.of(network, person.descriptor)
     assert torch.equal(plain.draw(6, 3, noise=0.5), plain.decode(0.5 * plain.noise(6, 3)))
 
