@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from akd.posespace.denoiser import MAX_DEVIATION, Denoiser, Poses
+from akd.posespace.denoiser import MAX_DEVIATION, VERDICT_SEED, Denoiser, Poses
 from akd.posespace.network import noise_level
-from akd.posespace.views import NOISE_SEED, View
+from akd.posespace.views import View
 
 NOISE_TIMES = (0.12, 0.22, 0.32)
 """Noise times at which poses are denoised."""
@@ -121,7 +121,7 @@ def residuals(denoiser: Denoiser, vectors: Poses, views: tuple[View, ...] = ()) 
     total = OUT_OF_RANGE_WEIGHT * (normalised.abs() - 2).clamp(min=0).square().sum(-1)
     shown = normalised.clamp(-MAX_DEVIATION, MAX_DEVIATION)
     broken, broken_joint = torch.zeros(len(vectors)), torch.zeros(vectors.shape[:2])
-    noises = denoiser.noise(NOISE_PAIRS, NOISE_SEED)
+    noises = denoiser.noise(NOISE_PAIRS, VERDICT_SEED)
     for t in NOISE_TIMES:
         alpha, sigma = noise_level(torch.tensor(t))
         change = torch.zeros_like(normalised)

@@ -12,16 +12,12 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from akd.posespace.augment import augmented
-from akd.posespace.denoiser import MAX_DEVIATION, Denoiser, Poses
+from akd.posespace.denoiser import Denoiser, Poses
 from akd.posespace.joint_edits import selected, to_vectors
-from akd.posespace.network import noise_level
 from akd.posespace.representation import RigDescriptor
 
 VIEW_SEEDS = (2, 3, 4)
 """Each gives another rig; three are as good as six."""
-VIEW_TIME = 0.12
-"""Noise time at which poses are judged there."""
-NOISE_SEED = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,16 +33,9 @@ class View:
     """The network for the other rig."""
 
     def verdict(self, vectors: Poses) -> Float[Tensor, " pose"]:
-        """How sure the network is that poses are broken, as a logit, averaged over noise of both signs."""
+        """How sure the network is that poses are broken, as a logit."""
         moved = _moved(self.descriptor, vectors[:, self.order], self.seed)[1]
-        shown = self.denoiser.to_normalised(moved).clamp(-MAX_DEVIATION, MAX_DEVIATION)
-        alpha, sigma = noise_level(torch.tensor(VIEW_TIME))
-        total = torch.zeros(len(vectors))
-        for noise in (sign * self.denoiser.noise(1, NOISE_SEED) for sign in (1, -1)):
-            verdict = self.denoiser.denoise_and_judge(alpha * shown + sigma * noise, VIEW_TIME)[1]
-            assert verdict is not None
-            total += verdict.pose / 2
-        return total
+        return self.denoiser.broken(self.denoiser.to_normalised(moved))
 
 
 def other_views(denoiser: Denoiser, descriptor: RigDescriptor) -> tuple[View, ...]:
