@@ -155,7 +155,8 @@ def measure(case: Case, options: Options) -> dict[str, float | str]:
     began = time.process_time()
     made = space.sample(64, seed=1)
     row["64 samples s"] = time.process_time() - began
-    made = torch.cat((made, space.sample(max(options.poses - 64, 1), seed=2)))
+    if options.poses > len(made):
+        made = torch.cat((made, space.sample(options.poses - len(made), seed=2)))
     sets = {"model": made}
     if not options.brief:
         sets |= {"model, no repair": space.sample(options.poses, seed=1, repair=False)} | _baselines(space, case, options)
@@ -169,17 +170,17 @@ def measure(case: Case, options: Options) -> dict[str, float | str]:
         row |= solving(space, good, 10 if options.slow else 6, slow=options.slow) | _walking(space, good, slow=options.slow)
     if options.slow and not options.brief:
         row |= _inverting(space, good)
-    return row | _with_examples(space, case, options)
+    return row | _with_examples(space, case, options, made)
 
 
-def _with_examples(space: PoseSpace, case: Case, options: Options) -> dict[str, float]:
-    """The space that knows examples beside baselines that know the same, all measured on other clips."""
+def _with_examples(space: PoseSpace, case: Case, options: Options, zero_shot: Poses) -> dict[str, float]:
+    """The space that knows examples beside baselines that know the same, and samples without, all measured on other clips."""
     if case.examples is None or case.others is None or not space.denoiser.network.config.example_blocks:
         return {}
     shown, count = PoseSpace.build(case.rig, weights=options.weights, like=case.examples), options.poses
     sets = {
         "with examples": shown.sample(count, seed=1),
-        "zero-shot": space.sample(count, seed=1),
+        "zero-shot": zero_shot,
         "pca": pca_poses(case.examples, count, 1),
         "gaussian": gaussian_poses(case.examples.mean(0), case.examples.std(0), count, 1),
     }
