@@ -52,7 +52,7 @@ def other_views(denoiser: Denoiser, descriptor: RigDescriptor) -> tuple[View, ..
     return tuple(views)
 
 
-def _moved(descriptor: RigDescriptor, vectors: Poses, seed: int) -> tuple[RigDescriptor, Poses]:
+def _moved(descriptor: RigDescriptor, vectors: Poses, seed: int) -> tuple[RigDescriptor, Float[Tensor, "pose other 3"]]:
     """The other rig of a seed, and the same poses on it."""
     # With no pose at all there is nothing to rotate: the rest pose stands in.
     some = vectors if len(vectors) else torch.zeros(1, descriptor.joint_count, 3)
