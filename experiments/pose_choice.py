@@ -24,7 +24,6 @@ from akd.posespace.representation import RigDescriptor, rig_descriptor
 from akd.posespace.rig_batch import batch_kinematics
 from akd.posespace.scoring import PoseScorer
 from akd.posespace.space import SCORED_COUNT
-from akd.posespace.views import other_views
 from akd.training.posespace.real_poses import training_characters
 from experiments.posespace import clip_poses
 
@@ -112,8 +111,7 @@ def compared(known: Known, weights: Path, options: Options) -> dict[str, dict[st
 
 
 def _judged(denoiser: Denoiser, descriptor: RigDescriptor, real: Poses) -> dict[str, float]:
-    samples = denoiser.to_vectors(denoiser.draw(SCORED_COUNT, 0, noise=1.0))
-    scorer = PoseScorer.of(denoiser, samples, other_views(denoiser, descriptor))
+    scorer = PoseScorer.of(denoiser, denoiser.to_vectors(denoiser.draw(SCORED_COUNT, 0, noise=1.0)))
     rng, good = np.random.default_rng(0), scorer.score(real).anomaly
     return {name: auc(good, scorer.score(spoil(descriptor, real, rng)).anomaly) for name, spoil in CORRUPTIONS.items()}
 

@@ -15,14 +15,14 @@ import torch
 import tyro
 from scipy.spatial.transform import Rotation
 
-from akd.posespace.augment import arm_raising, change_rest_pose
 from akd.posespace.denoiser import Denoiser
-from akd.posespace.joint_edits import to_stage_poses, to_vectors
 from akd.posespace.measures import auc, hyperextended
 from akd.posespace.network import SHIPPED, load_network
 from akd.posespace.scoring import PoseScorer
 from akd.training.data_card import FIRST_HELD_OUT_SEED
+from akd.training.posespace.augment import arm_raising, change_rest_pose
 from akd.training.posespace.dataset import draw_rig_poses
+from akd.training.posespace.joint_edits import to_stage_poses, to_vectors
 
 SAMPLES = 48
 

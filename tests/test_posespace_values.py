@@ -11,16 +11,7 @@ from akd.assets import load_rig
 from akd.character.clips import read_clip
 from akd.creatures.build import creature
 from akd.motion import Motion, mirror
-from akd.posespace.augment import MIN_LEG_STEEPNESS, augmented, change_rest_pose, leg_straightening
 from akd.posespace.collision import capsule_depths, capsule_pairs, distance_grids, grid_depths, segment_segment_distance
-from akd.posespace.joint_edits import (
-    StagePoses,
-    add_collar_bones,
-    remove_joints,
-    split_bones,
-    to_stage_poses,
-    to_vectors,
-)
 from akd.posespace.representation import (
     KINDS,
     RigDescriptor,
@@ -35,7 +26,16 @@ from akd.posespace.solving import Kinematics, right_jacobian
 from akd.rig import Rig
 from akd.skeleton import Pose, Skeleton, forward_kinematics
 from akd.training.data_card import FIRST_HELD_OUT_SEED, HELD_OUT_PLANS, TRAINING_PLANS
+from akd.training.posespace.augment import MIN_LEG_STEEPNESS, augmented, change_rest_pose, leg_straightening
 from akd.training.posespace.dataset import collision_free, draw_rig_poses, point_rig, read_pose_shards, write_pose_shards
+from akd.training.posespace.joint_edits import (
+    StagePoses,
+    add_collar_bones,
+    remove_joints,
+    split_bones,
+    to_stage_poses,
+    to_vectors,
+)
 
 
 @pytest.fixture(scope="module")

@@ -29,8 +29,6 @@ LOOSENESS = 0.2
 """How far copies leave the example that they begin with: 0 for the examples themselves, 1 for a Gaussian of all of them."""
 MIN_MIXED_EXAMPLES = 4
 """Fewer examples than this say nothing about what lies between them: all poses are drawn from noise."""
-VERDICT_TIME, VERDICT_SEED = 0.12, 20_000
-"""Noise time at which a verdict on poses is asked for, and seed of the noise."""
 GUIDANCE_BELOW_TIME = 0.5
 """Guidance acts at noise times below this, where denoised poses are clear."""
 Poses = Float[Tensor, "pose joint 3"]
@@ -102,17 +100,6 @@ class Denoiser:
             return clean, None
         verdict = self.network.judge(self.rig, seen)
         return clean, Verdict(verdict.pose[0], verdict.joint[0])
-
-    def broken(self, normalised: Poses) -> Float[Tensor, " pose"]:
-        """How sure the network is that poses are broken, as a logit; the mean over noise of both signs."""
-        shown = normalised.clamp(-MAX_DEVIATION, MAX_DEVIATION)
-        alpha, sigma = noise_level(torch.tensor(VERDICT_TIME))
-        total = torch.zeros(len(normalised))
-        for noise in (sign * self.noise(1, VERDICT_SEED) for sign in (1, -1)):
-            verdict = self.denoise_and_judge(alpha * shown + sigma * noise, VERDICT_TIME)[1]
-            assert verdict is not None, "only asked of networks that judge"
-            total += verdict.pose / 2
-        return total
 
     def draw(
         self, count: int, seed: int, *, noise: float = USUAL_NOISE, copies: float = COPIED_SHARE, looseness: float = LOOSENESS,

@@ -1,5 +1,4 @@
-"""How plausible is a pose? By the network's verdict on it, on the rig and on others of the same animal, and by what the denoiser
-changes about it, joint by joint, relative to what it changes about samples."""
+"""How plausible is a pose? By what the denoiser changes about it, joint by joint, relative to what it changes about samples."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -8,13 +7,12 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from akd.posespace.denoiser import MAX_DEVIATION, VERDICT_SEED, Denoiser, Poses
+from akd.posespace.denoiser import MAX_DEVIATION, Denoiser, Poses
 from akd.posespace.network import noise_level
-from akd.posespace.views import View
 
 NOISE_TIMES = (0.12, 0.22, 0.32)
 """Noise times at which poses are denoised."""
-NOISE_PAIRS = 1
+NOISE_PAIRS = 2
 """Draws of noise for each time, each used with both signs."""
 TOLERANCE = 2.0
 """Poses are plausible up to this factor times the largest anomaly of samples: artists pose rigs in ways of their own."""
@@ -24,6 +22,7 @@ RESIDUAL_WEIGHT = 0.3
 """Weight of the logarithm of the worst joint's relative residual, beside the verdict of the network's judge."""
 OUT_OF_RANGE_WEIGHT = 0.15
 """Weight of what lies more than two spreads from the mean."""
+NOISE_SEED = 20_000
 JUDGED_BELOW_TIME = 0.25
 """The judge was trained at noise times below this."""
 JUDGED_TIMES = sum(t <= JUDGED_BELOW_TIME for t in NOISE_TIMES)
@@ -65,14 +64,12 @@ class PoseScorer:
     """Anomaly of the median sample: others are told relative to it."""
     reference: Float[Tensor, " sample"]
     """Anomalies of samples, rising."""
-    views: tuple[View, ...] = ()
-    """Other rigs on which poses are judged, too."""
 
     @classmethod
-    def of(cls, denoiser: Denoiser, good: Poses, views: tuple[View, ...] = ()) -> "PoseScorer":
+    def of(cls, denoiser: Denoiser, good: Poses) -> "PoseScorer":
         """A scorer that compares to these poses: samples of the pose space."""
-        found = residuals(denoiser, good, views)
-        first = cls(denoiser, found.change.mean(0) + 0.25 * found.change.mean(), 0.0, torch.zeros(0), views)
+        found = residuals(denoiser, good)
+        first = cls(denoiser, found.change.mean(0) + 0.25 * found.change.mean(), 0.0, torch.zeros(0))
         plain = first.anomalies(found)[0]
         usual = float(plain.median()) if denoiser.network.config.judges else 0.0
         return replace(first, usual=usual, reference=(plain - usual).sort().values)
@@ -88,7 +85,7 @@ class PoseScorer:
 
     def score(self, vectors: Poses) -> Score:
         """Compare poses to what is usual."""
-        anomaly, worst = self.anomalies(residuals(self.denoiser, vectors, self.views))
+        anomaly, worst = self.anomalies(residuals(self.denoiser, vectors))
         known = self._calibration()
         if known is None:
             above = len(self.reference) - torch.searchsorted(self.reference, anomaly)
@@ -112,8 +109,8 @@ class PoseScorer:
 
 
 @torch.no_grad()
-def residuals(denoiser: Denoiser, vectors: Poses, views: tuple[View, ...] = ()) -> Residuals:
-    """What the denoiser changes about poses, and its verdict, the mean over all rigs.
+def residuals(denoiser: Denoiser, vectors: Poses) -> Residuals:
+    """What the denoiser changes about poses, and its verdict.
 
     Changes are averaged over draws of noise before they are squared: what is left is due to the pose, not to the noise.
     """
@@ -121,7 +118,7 @@ def residuals(denoiser: Denoiser, vectors: Poses, views: tuple[View, ...] = ()) 
     total = OUT_OF_RANGE_WEIGHT * (normalised.abs() - 2).clamp(min=0).square().sum(-1)
     shown = normalised.clamp(-MAX_DEVIATION, MAX_DEVIATION)
     broken, broken_joint = torch.zeros(len(vectors)), torch.zeros(vectors.shape[:2])
-    noises = denoiser.noise(NOISE_PAIRS, VERDICT_SEED)
+    noises = denoiser.noise(NOISE_PAIRS, NOISE_SEED)
     for t in NOISE_TIMES:
         alpha, sigma = noise_level(torch.tensor(t))
         change = torch.zeros_like(normalised)
@@ -132,6 +129,4 @@ def residuals(denoiser: Denoiser, vectors: Poses, views: tuple[View, ...] = ()) 
                 broken += verdict.pose / (2 * NOISE_PAIRS * JUDGED_TIMES)
                 broken_joint += verdict.joint / (2 * NOISE_PAIRS * JUDGED_TIMES)
         total += change.square().mean(-1) / sigma.square() / len(NOISE_TIMES)
-    for view in views:
-        broken += view.verdict(vectors)
-    return Residuals(total, broken / (1 + len(views)), broken_joint)
+    return Residuals(total, broken, broken_joint)

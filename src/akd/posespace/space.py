@@ -33,7 +33,6 @@ from akd.posespace.representation import (
 from akd.posespace.scoring import PoseScorer, Score
 from akd.posespace.solving import Handle, Kinematics, Solution, Solver
 from akd.posespace.validity import Faults, JointLimits, Validators, joint_limits
-from akd.posespace.views import other_views
 from akd.posespace.walking import Easing, PathMethod, eased_path, keyframe_path
 from akd.rig import Rig
 from akd.skeleton import Pose
@@ -100,7 +99,7 @@ class PoseSpace:
         reference_poses = denoiser.to_vectors(denoiser.draw(REFERENCE_COUNT, seed, noise=1.0))
         kinematics = Kinematics.of(rig.skeleton)
         solver = Solver(denoiser, kinematics, covariance(denoiser, reference_poses), reference_poses)
-        scorer = PoseScorer.of(denoiser, reference_poses[:SCORED_COUNT], other_views(denoiser, descriptor))
+        scorer = PoseScorer.of(denoiser, reference_poses[:SCORED_COUNT])
         return cls(rig, descriptor, denoiser, validators, scorer, solver, reference_poses)
 
     def sample(self, count: int, *, seed: int = 0, temperature: float = 1.0, repair: bool = True) -> Poses:

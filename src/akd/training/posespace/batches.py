@@ -7,13 +7,13 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from akd.posespace.augment import augmented
-from akd.posespace.joint_edits import to_vectors
 from akd.posespace.network import Examples, handle_inputs
 from akd.posespace.representation import RigDescriptor
 from akd.posespace.rig_batch import RigBatch, rig_batch
 from akd.skeleton import mirror_maps
+from akd.training.posespace.augment import augmented
 from akd.training.posespace.dataset import CREATURES, RigPoses
+from akd.training.posespace.joint_edits import to_vectors
 
 UNCHANGED_SHARE = 0.2
 """Share of the rigs that are not augmented."""

@@ -14,7 +14,6 @@ from akd.posespace.examples import chosen_examples
 from akd.posespace.network import QUANTILES, PoseNetwork
 from akd.posespace.scoring import PoseScorer
 from akd.posespace.space import SCORED_COUNT
-from akd.posespace.views import other_views
 from akd.training.posespace.dataset import RigPoses
 from akd.training.posespace.real_poses import clip_rig_poses, training_characters
 
@@ -62,7 +61,7 @@ def _anomalies(
 ) -> Float[Tensor, " pose"]:
     denoiser = Denoiser.of(network, rig.descriptor, examples)
     samples = denoiser.to_vectors(denoiser.draw(SCORED_COUNT, 0, noise=1.0))
-    return PoseScorer.of(denoiser, samples, other_views(denoiser, rig.descriptor)).score(judged).anomaly
+    return PoseScorer.of(denoiser, samples).score(judged).anomaly
 
 
 def _weighted_quantiles(

@@ -9,7 +9,8 @@ import numpy as np
 from jaxtyping import Float
 from scipy.spatial.transform import Rotation
 
-from akd.posespace.joint_edits import (
+from akd.posespace.representation import RigDescriptor
+from akd.training.posespace.joint_edits import (
     ARM,
     HEAD,
     LEG,
@@ -29,7 +30,6 @@ from akd.posespace.joint_edits import (
     split_bones,
     to_stage_poses,
 )
-from akd.posespace.representation import RigDescriptor
 
 REST_PITCH = {LEG: 0.1, ARM: 0.15, WING: 0.2, TAIL: 0.15, NECK: 0.15, HEAD: 0.1, SPINE: 0.05}
 """Deviation of the joints of a limb between rest poses, up and down [rad]."""
