@@ -1,10 +1,10 @@
 """Settings of the pose space, chosen on the families of the motions that no weights were trained on (and that no table shows).
 
-    python -m experiments.pose_choice --weights a.safetensors b.safetensors --noise 1 .8 --begin 1 .7 .5
-    python -m experiments.pose_choice --weights a.safetensors --noise --begin --judge
+    python -m experiments.pose_choice --weights a.safetensors b.safetensors --noise 1 .8 --copies 0 .25 .5
+    python -m experiments.pose_choice --weights a.safetensors --noise --copies --judge
 
-Weights are compared, then the noise that poses are drawn from, then, with twenty examples of other clips, the noise time at which
-drawing begins. Samples are neither guided nor repaired: what is chosen is the network's. Families count alike.
+Weights are compared, then the noise that poses are drawn from, then, with twenty examples of other clips, the share of poses that
+are loose copies of these. Samples are neither guided nor repaired: what is chosen is the network's. Families count alike.
 """
 
 from collections import defaultdict
@@ -38,10 +38,10 @@ class Options:
     weights: tuple[Path, ...] = (SHIPPED,)
     noise: tuple[float, ...] = (1.0, 0.9, 0.8, 0.7)
     """Noise that poses are drawn from, relative to that of training."""
-    begin: tuple[float, ...] = (1.0, 0.8, 0.65, 0.5, 0.35)
-    """Noise times at which drawing begins where examples are known."""
-    looseness: tuple[float, ...] = (1.0,)
-    """How far the mixtures that it begins with leave the examples."""
+    copies: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75)
+    """Shares of loose copies where examples are known."""
+    looseness: tuple[float, ...] = (0.2,)
+    """How far copies leave the examples."""
     judge: bool = False
     """Also how well broken poses are found."""
     examples: int = 20
@@ -97,12 +97,12 @@ def compared(known: Known, weights: Path, options: Options) -> dict[str, dict[st
         out[f"{weights.stem}, noise {noise:g}"] = beside(plain, known.real, made)
     if options.judge:
         out[f"{weights.stem}, score"] = _judged(plain, known.descriptor, known.real)
-    if known.examples is None or known.others is None or not options.begin:
+    if known.examples is None or known.others is None or not options.copies:
         return out
     shown = Denoiser.of(network, known.descriptor, known.examples)
-    for begin, looseness in product(options.begin, options.looseness):
-        made = shown.to_vectors(shown.draw(options.poses, 1, begin=begin, looseness=looseness))
-        name = f"{weights.stem}, {options.examples} examples, from {begin:g}, looseness {looseness:g}"
+    for copies, looseness in product(options.copies, options.looseness):
+        made = shown.to_vectors(shown.draw(options.poses, 1, copies=copies, looseness=looseness))
+        name = f"{weights.stem}, {options.examples} examples, copies {copies:g}, looseness {looseness:g}"
         out[name] = beside(shown, known.others, made)
     few = known.examples
     out["pca of them"] = beside(shown, known.others, pca_poses(few, options.poses, 1))

@@ -3,6 +3,8 @@
     python -m experiments.pose_controls runs/posespace --steps 600
     python -m experiments.pose_controls runs/posespace --steps 500 --after training --arms everything "no distilled poses" \\
         --judged runs/other/poses/distilled
+    python -m experiments.pose_controls runs/posespace --steps 400 --rigs 4 --characters q_donkey q_woman2017 \\
+        --arms "video poses only"
 """
 
 import shutil
@@ -15,16 +17,23 @@ import torch
 import tyro
 from safetensors.torch import load_file
 
+from akd.assets import load_rig
 from akd.creatures.build import creature
+from akd.posespace.denoiser import Poses
 from akd.posespace.network import save_weights
 from akd.posespace.space import PoseSpace
+from akd.rig import Rig
 from akd.training.data_card import FIRST_HELD_OUT_SEED
 from akd.training.posespace.dataset import read_pose_shards
 from akd.training.posespace.train import PoseTraining, train_posespace
-from experiments.posespace import creature_poses, noticing, quality
+from experiments.posespace import Options as TableOptions
+from experiments.posespace import clip_poses, creature_poses, noticing, quality
 
+VIDEO = ("distilled", "followed")
+"""Sources of poses that come from films."""
 ARMS: dict[str, dict[str, Any]] = {
     "everything": {}, "no distilled poses": {"sources": ("creatures",)}, "distilled poses only": {"sources": ("distilled",)},
+    "no video poses": {"sources": ("creatures", "artists", "retargeted")}, "video poses only": {"sources": VIDEO},
     "places only": {"vector_weight": 0.0}, "no graph": {"graph": False}, "no validators": {"collision_weight": 0.0},
 }  # fmt: skip
 PLANS = ("dog", "human", "bear")
@@ -38,9 +47,16 @@ class Options:
     run: Annotated[Path, tyro.conf.Positional]
     """Folder with drawn poses."""
     steps: int = 600
+    rigs: int = 8
+    """Rigs in a batch."""
     poses: int = 60
+    characters: tuple[str, ...] = ()
+    """Characters of the motions that are measured instead of our own creatures."""
+    motions: Path = TableOptions.motions
     after: str | None = None
     """A training of the run that every arm goes on from, as `akd posespace train` would; by default all begin with nothing."""
+    start: Path | None = None
+    """Weights that every arm begins with instead."""
     arms: tuple[str, ...] = tuple(ARMS)
     judged: Path | None = None
     """Folder of further individuals, distilled and not trained on: how plausible are they found?"""
@@ -48,9 +64,11 @@ class Options:
 
 def weights_of(arm: str, options: Options) -> Path:
     """Train an arm, or go on, and export it."""
-    config = PoseTraining(options.run, name=f"control-{arm.replace(' ', '-')}", **ARMS[arm])
+    name = f"control-{arm.replace(' ', '-')}"
+    config = PoseTraining(options.run, name=name, start=options.start, rigs=options.rigs, **ARMS[arm])
     if options.after is None:
-        config = replace(config, training=replace(config.training, steps=options.steps, ema=0.99))
+        warmup = min(config.training.warmup, options.steps // 10)
+        config = replace(config, training=replace(config.training, steps=options.steps, warmup=warmup, ema=0.99))
     else:
         config = _after(config, options.run / options.after / "state.safetensors", options.steps)
     path = config.folder / "weights.safetensors"
@@ -79,17 +97,25 @@ def _judging(options: Options, weights: Path) -> dict[str, float]:
     return {"distilled percentile": float(percentile.mean()), "distilled plausible": float(plausible.float().mean())}
 
 
+def measured_rigs(options: Options) -> list[tuple[Rig, Poses | None]]:
+    """Artists' characters in their clips if any are named, our own creatures in their gaits and actions otherwise."""
+    if options.characters:
+        rigs = [load_rig(options.motions / "glb" / f"{name}.glb") for name in options.characters]
+        return [(rig, clip_poses(rig, options.poses)[0]) for rig in rigs]
+    own = [creature(plan, FIRST_HELD_OUT_SEED + 1) for plan in PLANS]
+    return [(rig, creature_poses(rig, options.poses)) for rig in own]
+
+
 def main(options: Options) -> None:
     torch.set_num_threads(1)
-    rigs = {plan: creature(plan, FIRST_HELD_OUT_SEED + 1) for plan in PLANS}
-    real = {plan: creature_poses(rig, options.poses) for plan, rig in rigs.items()}
+    known = [(rig, real) for rig, real in measured_rigs(options) if real is not None]
     for number, arm in enumerate(options.arms):
         weights = weights_of(arm, options)
         rows = []
-        for plan, rig in rigs.items():
+        for rig, real in known:
             space = PoseSpace.build(rig, weights=weights)
             made = space.sample(options.poses, seed=1, repair=False)
-            rows.append(quality(space, real[plan], made) | noticing(space, real[plan]))
+            rows.append(quality(space, real, made) | noticing(space, real))
         means = {key: float(np.mean([row[key] for row in rows])) for key in rows[0]} | _judging(options, weights)
         if number == 0:
             print("| | " + " | ".join(means) + " |\n" + "|---" * (len(means) + 1) + "|")

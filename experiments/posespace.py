@@ -4,6 +4,7 @@ python -m experiments.posespace                                  everything, hal
 python -m experiments.posespace --plans fox spider --poses 200 --test
 python -m experiments.posespace --plans --held-out --static --test m2m_horse q_donkey      some rigs of the motions' test part
 python -m experiments.posespace --weights other.safetensors --permuted      a control
+python -m experiments.posespace --plans --held-out --static --poses 64 --brief      samples and scores on artists' rigs only
 """
 
 import json
@@ -76,6 +77,8 @@ class Options:
     motions: Path = Path(__file__).resolve().parents[2] / "shared" / "motions"
     slow: bool = True
     """Also walks by noise, nudging, inversion, and edges through far skin of the baselines."""
+    brief: bool = False
+    """Samples and scores only: no handles, walks, edges through far skin, nor baselines that know all clips."""
     poses: int = 120
     """How many poses are compared."""
     weights: Path = SHIPPED
@@ -152,30 +155,32 @@ def measure(case: Case, options: Options) -> dict[str, float | str]:
     began = time.process_time()
     made = space.sample(64, seed=1)
     row["64 samples s"] = time.process_time() - began
-    made = torch.cat((made, space.sample(max(options.poses - 64, 1), seed=2)))
-    sets = {"model": made, "model, no repair": space.sample(options.poses, seed=1, repair=False)} | _baselines(
-        space, case, options
-    )
+    if options.poses > len(made):
+        made = torch.cat((made, space.sample(options.poses - len(made), seed=2)))
+    sets = {"model": made}
+    if not options.brief:
+        sets |= {"model, no repair": space.sample(options.poses, seed=1, repair=False)} | _baselines(space, case, options)
     for name, poses in sets.items():
         row |= {f"{name}: {key}": value for key, value in quality(space, case.real, poses).items()}
-        if options.slow or name in ("model", "real"):
+        if not options.brief and (options.slow or name in ("model", "real")):
             row[f"{name}: crossing edges %"] = 100 * float(crossing_edges(case.rig, poses[:SOME]).mean())
     good = case.real if case.real is not None else made
-    row |= solving(space, good, 10 if options.slow else 6, slow=options.slow)
-    row |= _walking(space, good, slow=options.slow) | noticing(space, good)
-    if options.slow:
+    row |= noticing(space, good)
+    if not options.brief:
+        row |= solving(space, good, 10 if options.slow else 6, slow=options.slow) | _walking(space, good, slow=options.slow)
+    if options.slow and not options.brief:
         row |= _inverting(space, good)
-    return row | _with_examples(space, case, options)
+    return row | _with_examples(space, case, options, made)
 
 
-def _with_examples(space: PoseSpace, case: Case, options: Options) -> dict[str, float]:
-    """The space that knows examples beside baselines that know the same, all measured on other clips."""
+def _with_examples(space: PoseSpace, case: Case, options: Options, zero_shot: Poses) -> dict[str, float]:
+    """The space that knows examples beside baselines that know the same, and samples without, all measured on other clips."""
     if case.examples is None or case.others is None or not space.denoiser.network.config.example_blocks:
         return {}
     shown, count = PoseSpace.build(case.rig, weights=options.weights, like=case.examples), options.poses
     sets = {
         "with examples": shown.sample(count, seed=1),
-        "zero-shot": space.sample(count, seed=1),
+        "zero-shot": zero_shot,
         "pca": pca_poses(case.examples, count, 1),
         "gaussian": gaussian_poses(case.examples.mean(0), case.examples.std(0), count, 1),
     }
@@ -184,7 +189,7 @@ def _with_examples(space: PoseSpace, case: Case, options: Options) -> dict[str, 
         found = quality(space, case.others, poses)
         found["f1"] = 2 * found["precision"] * found["recall"] / max(found["precision"] + found["recall"], 1e-6)
         out |= {f"other clips, {name}: {key}": value for key, value in found.items() if key != "self-intersection"}
-    judged = noticing(shown, case.others) if options.slow else {}
+    judged = noticing(shown, case.others) if options.slow and not options.brief else {}
     return out | {f"with examples, {key}": value for key, value in judged.items()}
 
 

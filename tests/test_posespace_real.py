@@ -14,7 +14,7 @@ from akd.contact.traces import trace
 from akd.creatures.build import creature
 from akd.errors import AkdError
 from akd.motion import Motion
-from akd.posespace.denoiser import MIN_MIXED_EXAMPLES, Denoiser, mixtures
+from akd.posespace.denoiser import MAX_DEVIATION, MIN_MIXED_EXAMPLES, Denoiser, mixtures
 from akd.posespace.editing import edit_weights
 from akd.posespace.examples import chosen_examples, own_clip_poses
 from akd.posespace.footing import body_shift
@@ -84,14 +84,18 @@ def test_mixtures_of_poses_have_their_mean_and_covariance(person):
     assert torch.cdist(mixtures(known, 24, 0, 0.0).flatten(1), flat).amin(1).max() < 1e-4  # the examples themselves
 
 
-def test_drawing_that_begins_late_stays_with_the_examples_and_few_examples_are_not_mixed(network, person):
+def test_a_share_of_what_is_drawn_are_loose_copies_and_few_examples_are_not_copied(network, person):
     like = torch.as_tensor(person.vectors[:12])
     shown = Denoiser.of(network, person.descriptor, like)
-    mixed = mixtures(shown.known, 6, 3)
-    late, early = (shown.draw(6, 3, begin=begin) for begin in (0.05, 0.9))
-    assert (late - mixed).square().mean() < 0.5 * (early - mixed).square().mean()
+    drawn = shown.draw(8, 3, copies=0.25, looseness=0.0)
+    known = shown.known.clamp(-MAX_DEVIATION, MAX_DEVIATION)
+    apart = (drawn[:, None] - known[None]).abs().amax((2, 3)).amin(1)
+    assert (apart < 1e-4).nonzero().flatten().tolist() == [0, 4], "evenly between the others"
+    assert torch.equal(drawn[[1, 2, 3, 5, 6, 7]], shown.decode(shown.noise(8, 3)[2:]))
+    calm, usual = (shown.draw(8, 3, copies=1.0, noise=noise) - shown.known.mean(0) for noise in (0.1, 1.0))
+    assert calm.square().median() < 0.02 * usual.square().median(), "a low temperature stays near the mean"
     few = Denoiser.of(network, person.descriptor, like[: MIN_MIXED_EXAMPLES - 1])
-    assert torch.equal(few.draw(6, 3, begin=0.05), few.decode(few.noise(6, 3)))
+    assert torch.equal(few.draw(6, 3), few.decode(few.noise(6, 3)))
     plain = Denoiser.of(network, person.descriptor)
     assert torch.equal(plain.draw(6, 3, noise=0.5), plain.decode(0.5 * plain.noise(6, 3)))
 
