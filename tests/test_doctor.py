@@ -8,7 +8,7 @@ import pytest
 
 from akd.cli.doctor import doctor
 from akd.creatures.build import creature
-from akd.distill import loop
+from akd.distill import gait, loop
 from akd.distill.loop import Distillation, distill
 from akd.distill.recipe import RECIPES, Recipe
 from akd.distill.task import Task
@@ -88,12 +88,13 @@ def test_the_cost_of_a_clip_counts_what_a_run_does(guidance: float, monkeypatch:
     """All that a model is asked: looks of all candidates, comparisons, orders of legs, walk or run."""
     # A gait whose legs alternate wins, so that everything which may happen does.
     monkeypatch.setattr(loop, "best_of", lambda errors, count: [1, 0][:count])
+    monkeypatch.setattr(gait, "MOST_MISSED", 1e9)
     recipe = replace(RECIPES["big"], denoising_steps=2, fit_steps=1, guidance=guidance)
     cost = clip_cost(work(2.0, 0.0), recipe)
     found, encoded = counted(recipe)
     assert cost.evaluations == found
     assert cost.seconds == pytest.approx(found / CARD_TERAFLOPS)
-    looks, others = 4 + 2 + 6, 6 * 3 + 2 * 8 + 2 * 3
+    looks, others = 4 + 2 + 6, 6 * 3 + 2 * 8 + 3 * 3
     assert encoded == looks + others
     assert clip_cost(work(0.0, 1.0), recipe).seconds == pytest.approx((looks + others / 3) / CARD_TERAFLOPS)
 

@@ -44,9 +44,10 @@ def clip_cost(info: PriorInfo, recipe: Recipe) -> ClipCost:
     looking = looks * recipe.draws * recipe.denoising_steps * asked
     compared = (begun + min(begun, PRUNED_TO)) * COMPARISON_VIEWS if begun > 1 else 0
     phases = len(recipe.phases_at) * PHASE_BINS if begun > 1 else 0
-    final = 2 * COMPARISON_VIEWS if begun > 1 and recipe.phases_at and recipe.lock_feet else 0
-    films = compared + phases + final
-    evaluations = looking + 2 * films * recipe.compared_draws
+    # In the end: is it a gait that the prior knows (without guidance), and is it a walk or a run?
+    known = COMPARISON_VIEWS if begun > 1 and recipe.phases_at and recipe.lock_feet else 0
+    films = compared + phases + known + 2 * known
+    evaluations = looking + (2 * films - known) * recipe.compared_draws
     # Encoding a film without a way back is a third of the work; encoding and decoding one is about as much as with it.
     encoded = looks * recipe.fit_steps if recipe.fit == "latents" else looks
     work = evaluations * info.predict_teraflop / 2 + (encoded + films / 3) * info.encode_teraflop

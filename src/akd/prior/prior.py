@@ -269,7 +269,8 @@ def missed_change(
 
     Above zero the prior does worse than one who says that nothing moves: it knows nothing of such a film.
     """
-    return _log_errors(prior, z, noise, t, text, condition)[0] - _temporal_variance(z).mean().log()
+    missed = _x0_error(prior, z, noise, t, prior.embed(text), condition)
+    return _temporal_variance(missed).mean().log() - _temporal_variance(z).mean().log()
 
 
 def _log_errors(
