@@ -43,7 +43,7 @@ NOT_RUN = {
     "python -m experiments.formats": "needs Blender and the Khronos validator; its page has the table",
     "python -m experiments.labels --part all": HOURS,
     "python -m experiments.track": HOURS,
-    "python -m experiments.true_films": "a measurement of minutes, on motions that are no part of the project",
+    "python -m experiments.true_films FOLDER": "a measurement of minutes, on motions that are no part of the project",
 }
 """Commands that are left out, and why."""
 MADE_BY = {"make demo": "demo"}
