@@ -19,25 +19,20 @@ from akd.creatures.build import creature
 from akd.creatures.captions import describe_with
 from akd.distill.task import CLIP_FPS
 from akd.errors import AkdError
-from akd.files.video import to_bytes
-from akd.follow.begin import begin
-from akd.follow.first_frame import FirstFrame, pose_at_ease
-from akd.follow.marker_film import marker_subject
-from akd.follow.settings import FollowSettings
+from akd.follow.first_frame import pose_at_ease
 from akd.measure.asked import asked_of
 from akd.measure.evaluation import evaluate
 from akd.measure.judge import WishVerdict, judge
 from akd.motion import Motion, resample
-from akd.pipeline.via_video import enlarged
 from akd.prior.load import load_prior
 from akd.prior.prior import VideoPrior
 from akd.reconstruct.skinned import skinned_splats
-from akd.render.film import camera_for, film, move_splats
 from akd.rig import Rig
 from akd.skeleton import forward_kinematics
 from akd.splats import SkinnedSplats
 from akd.training.data_card import FIRST_HELD_OUT_SEED
 from akd.training.prior.real_motion import RealClip, begun_at_ease, perform_on, real_clips, window
+from experiments.via_video import follow_film
 
 ACTIONS = ("kick", "punch", "wave_hand", "sit_down", "jump", "throw", "pick_up", "die", "walk", "run", "bow")
 PEOPLE = ("person", "human")
@@ -79,23 +74,6 @@ def true_motion(stage: Stage, clip: RealClip, motions: Path, rng: np.random.Gene
     return begun_at_ease(pose_at_ease(stage.rig).to(torch.float32), cut)
 
 
-@torch.no_grad()
-def followed(stage: Stage, true: Motion, *, sharp: bool) -> Motion:
-    """The motion that follows the film of a motion."""
-    rig, settings = stage.rig, stage.prior.film
-    shown = film(rig.skeleton, true, stage.splats, settings)
-    video = shown if sharp else stage.prior.decode(stage.prior.encode(shown[None]))[0]
-    camera = camera_for(move_splats(rig.skeleton, true, stage.splats), stage.splats, stage.fps, settings, settings.view)
-    clip = enlarged(np.stack([to_bytes(frame) for frame in video]), stage.fps)
-    run = begin(
-        rig, clip, marker_subject(clip, rig.skeleton), first=FirstFrame(camera[0:1], true.pose[0], rig.skeleton.names),
-        settings=FollowSettings.for_marker_films(), look="marker", camera="following",
-    )  # fmt: skip
-    while run.iteration < run.iterations:
-        run.step()
-    return run.finish(going_along=True).motion
-
-
 def joint_error(rig: Rig, one: Motion, other: Motion) -> float:
     """Mean distance of joints as seen from the root's place [ℓ]."""
     first, second = (forward_kinematics(rig.skeleton, each.pose.to(torch.float64)).position for each in (one, other))
@@ -123,7 +101,9 @@ def main(options: Options) -> None:
             except AkdError as error:
                 table.add_row(own[index].source, str(error), "", "", "")
                 continue
-            found, sentence = followed(stage, true, sharp=options.sharp), describe_with("human", ACTION_VERBS[action])
+            with torch.no_grad():
+                found = follow_film(prior, rig, stage.splats, true, sharp=options.sharp).motion
+            sentence = describe_with("human", ACTION_VERBS[action])
             still = Motion(true.pose[torch.zeros(true.frame_count, dtype=torch.long)], true.fps)
             apart = [joint_error(rig, true, each) for each in (still, found)]
             said = [verdict(rig, each, sentence) for each in (true, found)]

@@ -28,6 +28,7 @@ from akd.errors import AkdError
 from akd.files.video import to_bytes
 from akd.follow.begin import begin
 from akd.follow.first_frame import FirstFrame
+from akd.follow.following import Followed
 from akd.follow.marker_film import marker_subject
 from akd.follow.settings import FollowSettings
 from akd.measure.asked import asked_of
@@ -41,6 +42,7 @@ from akd.prior.prior import VideoPrior
 from akd.reconstruct.skinned import skinned_splats
 from akd.render.film import camera_for, film, move_splats
 from akd.rig import Rig
+from akd.splats import SkinnedSplats
 
 SENTENCES = (
     "a dog walking", "a horse galloping", "a cat walking", "a fox trotting", "a human walking", "a human running",
@@ -93,17 +95,7 @@ def own_film(prior: VideoPrior, rig: Rig, sentence: str) -> dict[str, Any]:
         return {"failed": f"There is no gait or action {action!r} of ours."}
     moved = gait_motion(rig, action, frames=prior.film.frames, fps=fps)
     moved = Motion(moved.pose.to(torch.float32), fps)
-    skinned = skinned_splats(rig, resolution=prior.film.width)
-    video = prior.decode(prior.encode(film(rig.skeleton, moved, skinned, prior.film)[None]))[0]
-    camera = camera_for(move_splats(rig.skeleton, moved, skinned), skinned, fps, prior.film, prior.film.view)
-    clip = enlarged(np.stack([to_bytes(frame) for frame in video]), fps)
-    run = begin(
-        rig, clip, marker_subject(clip, rig.skeleton), first=FirstFrame(camera[0:1], moved.pose[0], rig.skeleton.names),
-        settings=FollowSettings.for_marker_films(), look="marker", camera="following",
-    )  # fmt: skip
-    while run.iteration < run.iterations:
-        run.step()
-    followed = run.finish(going_along=True)
+    followed = follow_film(prior, rig, skinned_splats(rig, resolution=prior.film.width), moved)
     motion = resample(followed.motion, CLIP_FPS)
     measured = evaluate(rig, motion)
     found = {"score": followed.match.score, "score_motionless": followed.match.score_motionless,
@@ -111,6 +103,21 @@ def own_film(prior: VideoPrior, rig: Rig, sentence: str) -> dict[str, Any]:
     return judged_row(judge(rig, motion, asked_of(sentence), measured), measured.verdict, found) | {
         "seconds": time.process_time() - begun, "evaluations": 0,
     }  # fmt: skip
+
+
+def follow_film(prior: VideoPrior, rig: Rig, skinned: SkinnedSplats, moved: Motion, *, sharp: bool = False) -> Followed:
+    """A motion filmed as the prior's films are, sent through its autoencoder unless it is to stay sharp, and followed."""
+    shown = film(rig.skeleton, moved, skinned, prior.film)
+    video = shown if sharp else prior.decode(prior.encode(shown[None]))[0]
+    camera = camera_for(move_splats(rig.skeleton, moved, skinned), skinned, moved.fps, prior.film, prior.film.view)
+    clip = enlarged(np.stack([to_bytes(frame) for frame in video]), moved.fps)
+    run = begin(
+        rig, clip, marker_subject(clip, rig.skeleton), first=FirstFrame(camera[0:1], moved.pose[0], rig.skeleton.names),
+        settings=FollowSettings.for_marker_films(), look="marker", camera="following",
+    )  # fmt: skip
+    while run.iteration < run.iterations:
+        run.step()
+    return run.finish(going_along=True)
 
 
 def judged_row(judged: Judgement, quality: str, found: Mapping[str, Any]) -> dict[str, Any]:
