@@ -1,6 +1,7 @@
 """Training on real motion: what is filmed, what is said of it, and a network that starts from another one's weights."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from akd.contact.traces import yaw
 from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
 from akd.errors import AkdError
+from akd.follow.first_frame import pose_at_ease
 from akd.motion import Motion, mirror
 from akd.prior.embedded.tokenizer import UnigramTokenizer
 from akd.prior.load import EMBEDDED_FOLDER, load_prior
@@ -22,7 +24,7 @@ from akd.training.prior.cache import read_cache
 from akd.training.prior.clips import ClipLabel, caption_tokenizer
 from akd.training.prior.files import label_files
 from akd.training.prior.real_films import RealLabel, real_caption
-from akd.training.prior.real_motion import Body, Performed, leading_side, real_clips, window
+from akd.training.prior.real_motion import EASE_FRAMES, Body, Performed, begun_at_ease, leading_side, real_clips, window
 from akd.training.prior.run import PriorRun, begin_run, export_run, tokenizer_config, train_video_run
 from akd.training.prior.video_model import Rivals, TextToVideoModel
 
@@ -53,6 +55,16 @@ def test_a_window_begins_at_the_origin_and_faces_forward(human: Rig) -> None:
         assert cut.fps == 15.0
         assert cut.pose.root_position[0, [0, 2]].abs().max() < 1e-5
         assert abs(yaw(quaternion_to_matrix(cut.pose.root_rotation).numpy())[0]) < 1e-3
+
+
+def test_films_begin_at_ease_where_a_body_can_be(human: Rig) -> None:
+    ease = pose_at_ease(human).to(torch.float32)
+    kick = window(performed(human, gait_motion(human, "kick", fps=30.0), loops=False), 25, 12.0, 12.0, np.random.default_rng(0))
+    begun = begun_at_ease(ease, kick)
+    assert torch.allclose(begun.pose.angles[0], ease.angles, atol=1e-5)
+    assert torch.equal(begun.pose.angles[EASE_FRAMES:], kick.pose.angles[EASE_FRAMES:])
+    seated = replace(kick, pose=replace(kick.pose, root_position=kick.pose.root_position - torch.tensor((0.0, 0.4, 0.0))))
+    assert begun_at_ease(ease, seated) is seated
 
 
 def test_loops_go_on_and_short_clips_wait(human: Rig) -> None:

@@ -32,8 +32,10 @@ class Killed(Exception):
     pass
 
 
-def test_a_killed_run_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
-    whole = train(small_network(), loss, CONFIG, tmp_path / "whole")
+@pytest.mark.parametrize("muon", [(), ("0.",)])
+def test_a_killed_run_ends_as_if_it_had_not_been(tmp_path: Path, muon: tuple[str, ...]) -> None:
+    config = replace(CONFIG, muon=muon)
+    whole = train(small_network(), loss, config, tmp_path / "whole")
 
     def deadly(network: nn.Module, step: int, randomness: torch.Generator) -> tuple[torch.Tensor, dict[str, float]]:
         if step == 10:
@@ -41,8 +43,9 @@ def test_a_killed_run_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
         return loss(network, step, randomness)
 
     with pytest.raises(Killed):
-        train(small_network(), deadly, CONFIG, tmp_path / "killed")
-    resumed = train(small_network(), loss, CONFIG, tmp_path / "killed")
+        train(small_network(), deadly, config, tmp_path / "killed")
+    resumed = train(small_network(), loss, config, tmp_path / "killed")
+    assert len(resumed.optimisers) == (2 if muon else 1)
     for name, weight in whole.trained.items():
         assert torch.equal(weight, resumed.trained[name])
         assert torch.equal(whole.average[name], resumed.average[name])
