@@ -93,18 +93,20 @@ def shifts_to_order(rig: Rig, trajectory: Trajectory, phases: Sequence[float]) -
 
 def stance_of_legs(rig: Rig, curves: Curves, times: Times, timing: StanceTiming) -> Bool[np.ndarray, "time leg"]:
     """Which of the rig's legs stand at these times [s]; legs without a sole never do."""
-    stance = np.zeros((len(times), len(rig.legs)), bool)
-    with_soles = [number for number, sole in enumerate(rig.soles) if len(sole)]
-    stance[:, with_soles] = scheduled_stance(times * curves.frequency, timing).numpy()
-    return stance
+    return _for_all_legs(rig, scheduled_stance(times * curves.frequency, timing))
 
 
 def lift_of_legs(rig: Rig, curves: Curves, times: Times, timing: StanceTiming) -> Float[np.ndarray, "time leg"]:
     """How high the feet of a run are lifted at these times [s], 0 to 1; those of legs without a sole never."""
-    lift = np.zeros((len(times), len(rig.legs)))
-    with_soles = [number for number, sole in enumerate(rig.soles) if len(sole)]
-    lift[:, with_soles] = recovery_lift(times * curves.frequency, timing).numpy()
-    return lift
+    return _for_all_legs(rig, recovery_lift(times * curves.frequency, timing))
+
+
+def _for_all_legs(rig: Rig, values: Tensor) -> np.ndarray:
+    """Values over time of the legs with soles, for all legs of the rig: zero or false for those without."""
+    found = values.numpy()
+    out = np.zeros((len(found), len(rig.legs)), found.dtype)
+    out[:, [number for number, sole in enumerate(rig.soles) if len(sole)]] = found
+    return out
 
 
 def retimed(rig: Rig, trajectory: Trajectory, curves: Curves, motion: Motion, times: Times, timing: StanceTiming) -> Motion:

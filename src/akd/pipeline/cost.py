@@ -46,7 +46,7 @@ def clip_cost(info: PriorInfo, recipe: Recipe) -> ClipCost:
     phases = len(recipe.phases_at) * PHASE_BINS if begun > 1 else 0
     # In the end: is it a gait that the prior knows (without guidance), and is it a walk or a run?
     known = COMPARISON_VIEWS if begun > 1 and recipe.phases_at and recipe.lock_feet else 0
-    films = compared + phases + known + 2 * known
+    films = compared + phases + 3 * known
     evaluations = looking + (2 * films - known) * recipe.compared_draws
     # Encoding a film without a way back is a third of the work; encoding and decoding one is about as much as with it.
     encoded = looks * recipe.fit_steps if recipe.fit == "latents" else looks

@@ -146,8 +146,8 @@ class NoisyFilms(NamedTuple):
 
     def errors(self, network: nn.Module, rows: Sequence[int], sentences: Sequence[str]) -> Float[Tensor, " row"]:
         """Mean squared error of the network's prediction for some of the films under sentences."""
-        # Products in half precision take three quarters of the time of a step; the gradient's direction is the same. Attention as
-        # plain products takes half the time of torch's fused kernel on films of so few tokens.
+        # Products in half precision take three quarters of the time of a step; the gradient's direction is the same. With
+        # attention as plain products instead of torch's fused kernel it is another fifth less (docs/log.md).
         with torch.autocast("cpu", dtype=torch.bfloat16), sdpa_kernel(SDPBackend.MATH):
             predicted = network(self.noisy[rows], self.given[rows], self.time[rows], sentences)
         return (predicted.float() - self.target[rows]).square().mean((1, 2, 3, 4))
