@@ -47,11 +47,13 @@ class SkinnedSplats:
     splats: Splats
     weights: Float[Tensor, "splat joint"]
     """Rows sum to one."""
+    size: float | None = None
+    """Radius of the sphere that a camera fits into its picture [ℓ]; that around all splats at rest if none is given."""
 
     def to(self, device: torch.device) -> "SkinnedSplats":
         """The same on another device; films are made where the splats are."""
         moved = {name: part.to(device) for name, part in vars(self.splats).items()}
-        return SkinnedSplats(Splats(**moved), self.weights.to(device))
+        return SkinnedSplats(Splats(**moved), self.weights.to(device), self.size)
 
 
 Y0 = 0.28209479177387814  # the constant spherical harmonic

@@ -206,7 +206,8 @@ class LimbModel:
     def height_matrix(self) -> Float[np.ndarray, "vertex lever"]:
         """Weight × (x, y, z, 1) of every vertex for every joint: the heights of all skin are one product with this matrix."""
         arms = np.concatenate((self.rig.mesh.vertices, np.ones((len(self.rig.weights), 1))), 1)
-        return (self.rig.weights[:, :, None] * arms[:, None]).reshape(len(arms), -1).astype(np.float32)
+        levers = self.rig.weights[:, :, None] * arms[:, None]
+        return levers.reshape(len(arms), levers.shape[1] * levers.shape[2]).astype(np.float32)  # also of a rig without skin
 
     def watching(self, points: Int[np.ndarray, " point"]) -> "LimbModel":
         """The same limb model that keeps these vertices out of the ground too."""

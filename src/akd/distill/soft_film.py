@@ -10,8 +10,19 @@ from jaxtyping import Float
 from torch import Tensor
 
 from akd.motion import Motion
-from akd.render.camera import View, smooth_path
-from akd.render.film import FilmSettings, MovingSplats, backdrop, camera_for, colors_for, move_splats, render_splats, shadow_light
+from akd.render.camera import View
+from akd.render.film import (
+    FilmSettings,
+    MovingSplats,
+    backdrop,
+    camera_for,
+    colors_for,
+    followed_path,
+    move_splats,
+    render_splats,
+    shadow_light,
+    side_by_side,
+)
 from akd.skeleton import Skeleton
 from akd.splats import SkinnedSplats
 
@@ -33,8 +44,7 @@ def film_softly(
     """
     moving = move_splats(skeleton, motion, skinned)
     if following:
-        middle = (moving.means.amin(1) + moving.means.amax(1)) / 2
-        path = smooth_path(middle, motion.fps, settings.follow)
+        path = followed_path(moving, settings, motion.fps)
         moving = moving._replace(means=moving.means - (path - path.detach())[:, None])
     return shoot_softly(skeleton, moving, skinned, settings, view, motion.fps)
 
@@ -43,12 +53,19 @@ def shoot_softly(
     skeleton: Skeleton, moving: MovingSplats, skinned: SkinnedSplats, settings: FilmSettings, view: View, fps: float
 ) -> Float[Tensor, "frame height width 3"]:
     """The same for splats that have been moved already, by whatever."""
-    camera = camera_for(moving, skinned, fps, settings, view)
-    colors = colors_for(skeleton, skinned, moving, settings, camera)
     with torch.no_grad():
-        behind = backdrop(moving, camera, settings, shadow_light(moving, settings))
-        sharp = render_splats(moving, colors, camera, behind)
+        light = shadow_light(moving, settings)
     spread = BLUR**2 * torch.eye(3).to(moving.covariances)
     soft = moving._replace(covariances=moving.covariances + spread, opacities=CLARITY * moving.opacities)
-    seen = render_splats(soft, colors, camera, behind)
-    return seen + (sharp - seen).detach()
+    panel = settings.panel
+
+    def shoot(view: View) -> Float[Tensor, "frame height width 3"]:
+        camera = camera_for(moving, skinned, fps, panel, view)
+        colors = colors_for(skeleton, skinned, moving, panel, camera)
+        with torch.no_grad():
+            behind = backdrop(moving, camera, panel, light)
+            sharp = render_splats(moving, colors, camera, behind)
+        seen = render_splats(soft, colors, camera, behind)
+        return seen + (sharp - seen).detach()
+
+    return side_by_side([shoot(each) for each in settings.panel_views(view)])

@@ -19,7 +19,7 @@ from akd.garbage import collection_paused
 from akd.measure.evaluation import Evaluation
 from akd.prior.hardware import Dtype, Hardware, Offload, Quantize
 from akd.prior.prior import VideoPrior
-from akd.reconstruct.skinned import skinned_splats
+from akd.reconstruct.skinned import film_splats
 from akd.render.rasterize import film_device
 from akd.rig import Rig
 from akd.rigging.rig_file import load_or_rig
@@ -195,8 +195,7 @@ def check_prior(job: Job, prior: VideoPrior) -> None:
 
 def make_task(job: Job, prior: VideoPrior, rig: Rig) -> Task:
     """The task behind a job."""
-    resolution = max(prior.film.width, prior.film.height)
-    skinned = skinned_splats(rig, mode=job.recipe.splats, resolution=resolution).to(film_device(prior.device))
+    skinned = film_splats(rig, prior.film, mode=job.recipe.splats).to(film_device(prior.device))
     prompt, negative = sentences(job, prior)
     wish = read_wish(job.prompt)
     return Task(rig, skinned, prior, prompt, negative, job.recipe, job.seconds, job.seed, job.loop, wish)

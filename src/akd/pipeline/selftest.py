@@ -24,7 +24,7 @@ from akd.prior.memory import GIGABYTE
 from akd.prior.placement import Residence, place
 from akd.prior.plan import DTYPES, Plan
 from akd.prior.prior import VideoPrior
-from akd.reconstruct.skinned import skinned_splats
+from akd.reconstruct.skinned import film_splats
 from akd.render.rasterize import film_device
 
 MIN_COSINE = 0.95
@@ -67,7 +67,8 @@ def _step(prior: VideoPrior) -> tuple[Tensor, Tensor, Tensor]:
     """Latents, gradient of the prior and gradient of the joints in one step."""
     rig = creature("dog", 0)
     recipe = Recipe(draws=2)
-    task = Task(rig, skinned_splats(rig).to(film_device(prior.device)), prior, "a dog walking", ("a dog standing",), recipe, 2.0)
+    skinned = film_splats(rig, prior.film).to(film_device(prior.device))
+    task = Task(rig, skinned, prior, "a dog walking", ("a dog standing",), recipe, 2.0)
     trajectory, view = initial_trajectory(task, CANDIDATES["antiphase"]), prior.film.view
     video = film_softly(rig.skeleton, task.film_motion(trajectory), task.skinned, prior.film, view)
     z = prior.encode(video[None])

@@ -9,6 +9,8 @@ from akd.errors import AkdError
 from akd.mesh import Mesh
 from akd.reconstruct.fitted_splats import PaperSettings, reconstruct_splats
 from akd.reconstruct.surface_splats import nearest_surface, surface_splats
+from akd.render.figure import figure_splats
+from akd.render.film import FilmSettings
 from akd.render.raycast import interpolate
 from akd.rig import Rig
 from akd.splats import SkinnedSplats, Splats
@@ -50,6 +52,13 @@ def skinned_splats(
         return SkinnedSplats(made.splats, _rows_of_one(made.mean @ interpolate(rig.mesh, made.samples, rig.weights)))
     resolution = max(resolution, 256)
     return bind_splats(rig, mesh_splats(rig.mesh, mode=mode, count=count, resolution=resolution, shade=shade, seed=seed))
+
+
+def film_splats(rig: Rig, settings: FilmSettings, *, mode: Mode = "fast") -> SkinnedSplats:
+    """What is filmed of a rig with these settings: splats of its skin, or its figure."""
+    if settings.look == "figure":
+        return figure_splats(rig.skeleton)
+    return skinned_splats(rig, mode=mode, resolution=max(settings.width, settings.height))
 
 
 def bind_splats(rig: Rig, splats: Splats) -> SkinnedSplats:

@@ -6,9 +6,9 @@ splats below the ground do not: a motion should not look better by moving the ca
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -24,6 +24,9 @@ from akd.render.looks import Color, Look, look_colors
 from akd.render.rasterize import Backend, rasterize
 from akd.skeleton import Skeleton, forward_kinematics
 from akd.splats import SkinnedSplats, blended_transforms, color_from_direction
+
+
+CameraPath = Literal["box", "body"]
 
 
 @dataclass(frozen=True)
@@ -49,8 +52,14 @@ class FilmSettings:
     """Range of distances; at 1 the sphere around the character at rest just fits the picture, whatever its size."""
     fov: float = 30.0
     """Full vertical field of view [degrees]."""
+    panels: tuple[float, ...] = (0.0,)
+    """The picture is made of so many views side by side, each turned by this much from the film's view [degrees]. A second view
+    shows what one hides: depth, and limbs behind the body."""
+    camera: CameraPath = "box"
+    """What the camera follows: "box", the middle of the bounding box, or "body", the mean of the character over the ground, at
+    the height that it has in the first frame, so that a jump rises in the picture and a fall sinks."""
     follow: float = 0.5
-    """How slowly the camera follows the middle of the character's bounding box: time of its Gaussian mean [s]."""
+    """How slowly the camera follows: time of its Gaussian mean [s]."""
     look: Look = "marker"
     background: Color = (0.80, 0.86, 0.92)
     ground: Ground | None = field(default_factory=Ground)
@@ -66,6 +75,8 @@ class FilmSettings:
             low, high = getattr(self, name)
             if low > high:
                 raise AkdError(f"Film setting {name!r} is a range from low to high, not ({low}, {high}).")
+        if not self.panels or self.width % len(self.panels):
+            raise AkdError(f"A film of {len(self.panels)} panels cannot be {self.width} pixels wide: each has the same width.")
         if self.reference_leg is not None and not self.reference_leg > 0:
             raise AkdError(f"Film setting 'reference_leg' is a length in metres or null, not {self.reference_leg}.")
         if not 0 < self.fov < 180 or not self.distance[0] > 0:
@@ -76,6 +87,15 @@ class FilmSettings:
         if self.reference_leg is None:
             return self.fps
         return self.fps * (self.reference_leg / max(leg_metres, MIN_LEG_METRES)) ** 0.5
+
+    @property
+    def panel(self) -> "FilmSettings":
+        """The settings of one panel."""
+        return replace(self, width=self.width // len(self.panels), panels=(0.0,))
+
+    def panel_views(self, view: View) -> list[View]:
+        """The view of every panel, from left to right."""
+        return [view._replace(azimuth=view.azimuth + turn) for turn in self.panels]
 
     @property
     def view(self) -> View:
@@ -131,6 +151,8 @@ class MovingSplats(NamedTuple):
     """0 below the ground."""
     deformations: Float[Tensor, "frame splat 3 3"]
     """∇φ, the deformation gradient of each splat relative to rest."""
+    unit: float = 1.0
+    """Length in which the ground's tiles are measured [ℓ]: one, or a figure's size."""
 
 
 def film(
@@ -149,13 +171,19 @@ def film_views(
     if not views:
         raise AkdError("Filming needs at least one view, and there is none.")
     moving = move_splats(skeleton, motion, skinned)
-    light = shadow_light(moving, settings)
-    videos = []
-    for view in views:
-        camera = camera_for(moving, skinned, motion.fps, settings, view)
-        colors = colors_for(skeleton, skinned, moving, settings, camera)
-        videos.append(render_splats(moving, colors, camera, backdrop(moving, camera, settings, light), backend=backend))
-    return torch.stack(videos)
+    light, panel = shadow_light(moving, settings), settings.panel
+
+    def shoot(view: View) -> Float[Tensor, "frame height width 3"]:
+        camera = camera_for(moving, skinned, motion.fps, panel, view)
+        colors = colors_for(skeleton, skinned, moving, panel, camera)
+        return render_splats(moving, colors, camera, backdrop(moving, camera, panel, light), backend=backend)
+
+    return torch.stack([side_by_side([shoot(each) for each in settings.panel_views(view)]) for view in views])
+
+
+def side_by_side(panels: Sequence[Float[Tensor, "frame height width 3"]]) -> Float[Tensor, "frame height width 3"]:
+    """One picture of several panels."""
+    return torch.cat(list(panels), 2)
 
 
 def move_splats(skeleton: Skeleton, motion: Motion, skinned: SkinnedSplats) -> MovingSplats:
@@ -165,18 +193,27 @@ def move_splats(skeleton: Skeleton, motion: Motion, skinned: SkinnedSplats) -> M
     means = (deformations @ splats.means[:, :, None]).squeeze(-1) + shift
     above = means[..., 1].detach() >= 0
     return MovingSplats(
-        means, deformations @ splats.covariances @ deformations.transpose(-1, -2), splats.opacities * above, deformations
-    )
+        means, deformations @ splats.covariances @ deformations.transpose(-1, -2), splats.opacities * above, deformations,
+        skinned.size or 1.0,
+    )  # fmt: skip
 
 
 @torch.no_grad()
 def camera_for(moving: MovingSplats, skinned: SkinnedSplats, fps: float, settings: FilmSettings, view: View) -> Camera:
-    """A camera that follows the middle of the character's bounding box, at a distance that fits its size at rest."""
-    middle = (moving.means.amin(1) + moving.means.amax(1)) / 2
-    _, radius = bounding_sphere(skinned.splats.means)
+    """A camera that follows the character, at a distance that fits its size at rest."""
+    radius = skinned.size or bounding_sphere(skinned.splats.means)[1]
     distance = view.distance * fitting_distance(radius, settings.fov, settings.width, settings.height)
-    path = smooth_path(middle, fps, settings.follow)
+    path = followed_path(moving, settings, fps)
     return following_camera(path, view, distance=distance, width=settings.width, height=settings.height, fov=settings.fov)
+
+
+def followed_path(moving: MovingSplats, settings: FilmSettings, fps: float) -> Float[Tensor, "frame 3"]:
+    """Where the camera looks, with its gradient."""
+    middle = (moving.means.amin(1) + moving.means.amax(1)) / 2
+    if settings.camera == "box":
+        return smooth_path(middle, fps, settings.follow)
+    over_ground = smooth_path(moving.means.mean(1), fps, settings.follow)
+    return torch.stack((over_ground[:, 0], middle[:1, 1].expand(len(middle)), over_ground[:, 2]), -1)
 
 
 def colors_for(
@@ -204,7 +241,8 @@ def backdrop(
     if settings.ground is None:
         return camera.world_to_camera.new_tensor(settings.background)
     away = (camera.centers - moving.means.mean(1)).norm(dim=-1).mean()
-    return ground_layer(camera, settings.ground, settings.background, float(away) * settings.ground.fade, light)
+    ground = replace(settings.ground, tile=settings.ground.tile * moving.unit)
+    return ground_layer(camera, ground, settings.background, float(away) * ground.fade, light)
 
 
 def render_splats(

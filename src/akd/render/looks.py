@@ -1,6 +1,6 @@
 """The colours a character is filmed in.
 
-*natural*: the asset's own. *marker*: a neutral body and every limb in a colour of its own, so that a gait can be read
+*natural*: the asset's own. *figure*: those of the figure that is filmed in its place (see ``figure``). *marker*: a neutral body and every limb in a colour of its own, so that a gait can be read
 in a picture of 64 pixels, and a small video model need not know what a wolf's fur looks like to know how a wolf walks.
 The colour of a limb depends only on its kind, side and order, never on the character.
 """
@@ -17,7 +17,7 @@ from akd.errors import AkdError
 from akd.skeleton import Kind, Limb, Side, Skeleton
 from akd.splats import SkinnedSplats, color_from_sh
 
-Look = Literal["natural", "marker"]
+Look = Literal["natural", "marker", "figure"]
 Color = tuple[float, float, float]
 """sRGB in [0, 1]."""
 BODY: Color = (0.86, 0.86, 0.86)
@@ -69,9 +69,9 @@ def look_colors(look: Look, skeleton: Skeleton, skinned: SkinnedSplats) -> Float
     """The splats' colours in a look. Natural colours leave out what depends on the direction of view."""
     if look == "marker":
         return marker_colors(skeleton, skinned.weights)
-    if look == "natural":
+    if look in ("natural", "figure"):
         return color_from_sh(skinned.splats.sh)
-    raise AkdError(f"A look is 'natural' or 'marker', not {look!r}.")
+    raise AkdError(f"A look is 'natural', 'marker' or 'figure', not {look!r}.")
 
 
 def _further_color(limb: Limb) -> Color:

@@ -43,8 +43,7 @@ def write_clips(
 def _film_individual(loaded: Loaded, folder: Path, plan: str, seed: int, settings: FilmSettings) -> None:
     labels_file = folder / f"{plan}-{seed:05d}.json"
     if not labels_file.exists():
-        videos, labels = individual_clips(plan, seed, settings)
-        write_films(labels_file, videos, labels)
+        write_films(labels_file, *individual_clips(plan, seed, settings))
 
 
 def clip_film(folder: Path) -> FilmSettings:

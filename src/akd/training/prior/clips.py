@@ -7,30 +7,35 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from jaxtyping import UInt8
+from jaxtyping import Float, UInt8
 from torch import Tensor
 
 from akd.creatures.build import creature
 from akd.creatures.captions import captions, describe, negative
 from akd.creatures.gaits import actions_for, gait_motion, gaits_for
 from akd.motion import Motion
-from akd.reconstruct.skinned import skinned_splats
+from akd.reconstruct.skinned import film_splats
 from akd.render.camera import View
 from akd.render.film import FilmSettings, film
+from akd.render.ground import Ground
 from akd.rig import Rig
 from akd.splats import SkinnedSplats
 from akd.training.data_card import GENERIC_NOUNS, SHIPPED_CARD, TRAINING_PLANS, DataCard
+from akd.training.prior.shown_points import shown_points
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 CLIP_FILM = FilmSettings(
-    frames=25, reference_leg=0.9, azimuth=(30.0, 100.0), elevation=(12.0, 28.0), distance=(1.0, 1.2)
-)
-"""Two seconds of a person, seen from the front right to the side.
+    width=96, height=48, frames=25, reference_leg=0.9, azimuth=(60.0, 60.0), elevation=(12.0, 12.0), distance=(1.3, 1.3),
+    panels=(0.0, -90.0), camera="body", look="figure", background=(0.93, 0.95, 0.97),
+    ground=Ground(((0.62, 0.63, 0.65), (0.72, 0.73, 0.75)), tile=1.5, fade=2.2),
+)  # fmt: skip
+"""Two seconds of a person's figure, seen from its front right and its front left side by side, always from the same two sides: a
+small network need not learn what a motion looks like from everywhere, and nothing about depth has to be guessed.
 
 Real time at the leg length of a grown human, so that bodies of all sizes take a stride in about as many frames."""
-NO_GROUND_SHARE = 0.15
+NO_GROUND_SHARE = 0.0
 """Share of clips without ground."""
 ACTIONS_PER_INDIVIDUAL = 4
 """Actions filmed of each individual besides standing still; all gaits are filmed, walking and running twice."""
@@ -105,12 +110,15 @@ def film_clip(
 @torch.no_grad()
 def individual_clips(
     plan: str, seed: int, settings: FilmSettings
-) -> tuple[UInt8[Tensor, "clip frame height width 3"], list[ClipLabel]]:
+) -> tuple[UInt8[Tensor, "clip frame height width 3"], Float[Tensor, "clip frame row 3"], list[ClipLabel]]:
     """All clips of one individual."""
     rig = creature(plan, seed)
-    skinned = skinned_splats(rig)
+    skinned = film_splats(rig, settings)
     labels = draw_labels(rig, seed, settings)
-    return torch.stack([film_clip(rig, skinned, clip_motion(rig, label, settings), label, settings) for label in labels]), labels
+    motions = [clip_motion(rig, label, settings) for label in labels]
+    films = [film_clip(rig, skinned, motion, label, settings) for motion, label in zip(motions, labels, strict=True)]
+    points = [shown_points(rig.skeleton, motion, skinned, settings) for motion in motions]
+    return torch.stack(films), torch.stack(points), labels
 
 
 def clip_caption(label: ClipLabel, rng: np.random.Generator, card: DataCard = SHIPPED_CARD) -> str:

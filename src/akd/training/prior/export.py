@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from akd.training.data_card import CARD_NAME, DataCard
 from akd.training.prior.cache import read_cache
 from akd.training.prior.network_init import init_encoder, init_text_encoder
 from akd.training.prior.networks import build_pipeline
-from akd.training.prior.video_model import TextToVideoModel, save_video_model
+from akd.training.prior.video_model import TextToVideoModel, known_words, save_video_model
 
 PIPELINE = "CogVideoXImageToVideoPipeline"
 """The class whose layout the prior has: latents of the first frame beside the noisy ones."""
@@ -31,12 +31,20 @@ def averaged_weights(state: Path) -> dict[str, torch.Tensor]:
     return {name: tensors["weight." + name] + tensors["average." + name].float() for name in names}
 
 
-def fresh_prior(folder: Path, clips: Path, card: DataCard) -> None:
-    """A prior to start from: random networks, the encoder that is best for the films, words near words of the same meaning."""
+def fresh_prior(folder: Path, films: Sequence[Path], card: DataCard, words: Path | None = None) -> None:
+    """A prior to start from: random networks, the encoder that is best for the films, words near words of the same meaning.
+
+    ``words``: a prior folder whose text encoder knows what words mean.
+    """
     pipe = build_pipeline(words=card.words)
-    init_encoder(pipe.vae, read_cache(clips))
-    init_text_encoder(pipe.text_encoder, pipe.tokenizer, card=card)
+    init_encoder(pipe.vae, read_cache(*films))
+    if words is None:
+        init_text_encoder(pipe.text_encoder, pipe.tokenizer, card=card)
+    else:
+        text = known_words(words, json.loads(pipe.tokenizer.backend_tokenizer.to_str()), card)
+        pipe.text_encoder.load_state_dict(text, strict=False)  # the table is stored once and tied
     pipe.save_pretrained(folder)
+    _name_pipeline(folder)
     card.save(folder / CARD_NAME)
 
 
@@ -55,11 +63,16 @@ def export_prior(
     decoder = vae / "decoder" / "state.safetensors"
     if decoder.is_file():
         _replace_decoder(folder / "vae" / "diffusion_pytorch_model.safetensors", averaged_weights(decoder))
-    index = read_object(folder / "model_index.json")
-    (folder / "model_index.json").write_text(json.dumps(index | {"_class_name": PIPELINE}, indent=2) + "\n")
+    _name_pipeline(folder)
     film.save(folder / "film.json")
     card.save(folder / CARD_NAME)
     (folder / "README.md").write_text(model_card(card, facts, film))
+
+
+def _name_pipeline(folder: Path) -> None:
+    """Say which class of pipelines the network belongs to: the network is what makes it one of image to video."""
+    index = read_object(folder / "model_index.json")
+    (folder / "model_index.json").write_text(json.dumps(index | {"_class_name": PIPELINE}, indent=2) + "\n")
 
 
 def _replace_decoder(path: Path, weights: Mapping[str, torch.Tensor]) -> None:

@@ -1,12 +1,13 @@
 """The embedded prior's networks: CogVideoX's own classes, small.
 
-A film of 17 × 64 × 64 becomes latents of 9 × 8 × 8 cells with 24 channels, which are 144 tokens.
+A film of 25 × 48 × 96 becomes latents of 13 × 6 × 12 cells with 24 channels, which are 104 tokens.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
 import torch
+from torch import nn
 
 from akd.training.data_card import SHIPPED_CARD
 from akd.training.prior.clips import caption_tokenizer
@@ -34,20 +35,27 @@ def build_vae(seed: int = 0) -> Vae:
     torch.manual_seed(seed)
     return AutoencoderKLCogVideoX(
         block_out_channels=VAE_CHANNELS, latent_channels=LATENT_CHANNELS, layers_per_block=1, norm_num_groups=8,
-        temporal_compression_ratio=CELL_FRAMES, sample_height=64, sample_width=64, scaling_factor=1.0,
+        temporal_compression_ratio=CELL_FRAMES, sample_height=48, sample_width=96, scaling_factor=1.0,
     )  # fmt: skip
 
 
 def build_transformer(seed: int = 0) -> Any:
-    """A transformer of 3.3 M parameters on 144 tokens; position embeddings are fixed sinusoids, as in CogVideoX-2B."""
+    """A transformer of 4.9 M parameters on 104 tokens; position embeddings are fixed sinusoids, as in CogVideoX-2B.
+
+    Its first answer is zero and its blocks add nothing to begin with, as in DiT (Peebles and Xie 2023).
+    """
     from diffusers.models.transformers.cogvideox_transformer_3d import CogVideoXTransformer3DModel
 
     torch.manual_seed(seed)
-    return CogVideoXTransformer3DModel(
-        num_attention_heads=4, attention_head_dim=32, num_layers=8, time_embed_dim=128, in_channels=LATENT_CHANNELS,
-        out_channels=LATENT_CHANNELS, text_embed_dim=TEXT_WIDTH, max_text_seq_length=TEXT_TOKENS, patch_size=2, sample_width=8,
-        sample_height=8, sample_frames=17, temporal_compression_ratio=CELL_FRAMES, spatial_interpolation_scale=1.0,
+    network = CogVideoXTransformer3DModel(
+        num_attention_heads=6, attention_head_dim=32, num_layers=8, time_embed_dim=64, in_channels=2 * LATENT_CHANNELS,
+        out_channels=LATENT_CHANNELS, text_embed_dim=TEXT_WIDTH, max_text_seq_length=TEXT_TOKENS, patch_size=3, sample_width=12,
+        sample_height=6, sample_frames=25, temporal_compression_ratio=CELL_FRAMES, spatial_interpolation_scale=1.0,
     )  # fmt: skip
+    for layer in (network.proj_out, *(norm.linear for block in network.transformer_blocks for norm in (block.norm1, block.norm2))):
+        nn.init.zeros_(layer.weight)
+        nn.init.zeros_(layer.bias)
+    return network
 
 
 def build_text_encoder(vocabulary: int, seed: int = 0) -> Any:

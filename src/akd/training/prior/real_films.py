@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from jaxtyping import UInt8
+from jaxtyping import Float, UInt8
 from torch import Tensor
 
 from akd.batch.engine import Loaded, do_all
@@ -20,15 +20,19 @@ from akd.creatures.action_phrases import ACTION_VERBS, FOOT_ACTIONS, HAND_ACTION
 from akd.creatures.captions import captions_with, describe_with, negative
 from akd.errors import AkdError
 from akd.files.writing import write_file
+from akd.creatures.neutral import neutral_pose
 from akd.follow.first_frame import pose_at_ease
 from akd.motion import Motion, mirror
 from akd.render.camera import View
+from akd.render.figure import figure_splats
 from akd.render.film import FilmSettings, film
 from akd.rig import Rig
 from akd.skeleton import Pose
 from akd.training.data_card import GENERIC_NOUNS, DataCard
 from akd.training.prior.clips import EMPTY_SHARE, NO_GROUND_SHARE, ClipLabel, clip_caption, unknown_nouns
 from akd.training.prior.files import label_files, write_films
+from akd.training.prior.proportions import stretched
+from akd.training.prior.shown_points import shown_points
 from akd.training.prior.real_motion import (
     MAX_SKATING,
     NO_SUPPORT,
@@ -38,19 +42,22 @@ from akd.training.prior.real_motion import (
     Performed,
     RealClip,
     begun_at_ease,
-    dressed,
     leading_side,
     perform,
     real_clips,
     window,
 )  # fmt: skip
 
-FILMS_EACH = 6
-"""Films of every pair of clip and body."""
+FILMS_EACH = 8
+"""Films of every pair of clip and body, each with other proportions."""
+OWN_EVERY = 2
+"""Every clip is filmed on its own body in each so many rounds, on others of its build in the rest."""
 BALANCE = 0.5
 """How far rare actions are filmed first and drawn more often: 0 as often as they occur, 1 every action equally often."""
-EASE_SHARE = 0.5
+EASE_SHARE = 0.65
 """Share of films that begin with the body at ease, as users' characters do before they are told anything."""
+ALOFT = 1.6
+"""How high flying and swimming bodies are filmed at most, above where they rest [ℓ]."""
 SIDE_SHARE = 0.4
 """Share of captions that say which hand or foot, where one leads."""
 HUMAN_NOUNS = frozenset(("human", "man", "woman", "boy", "character"))
@@ -119,7 +126,7 @@ def _film_pair(loaded: Loaded, clip: RealClip, number: int, cast: Cast, settings
         return
     rng = np.random.default_rng((number, *clip.source.encode()))
     reason = "no body"
-    for body in cast.bodies(clip, rng):
+    for body in cast.bodies(clip, rng, own=number % OWN_EVERY == 0):
         try:
             performed = perform(clip, body, cast.folder)
         except AkdError as error:
@@ -128,21 +135,21 @@ def _film_pair(loaded: Loaded, clip: RealClip, number: int, cast: Cast, settings
         if performed.skating > MAX_SKATING and clip.action in STEPPING:
             reason = f"feet slide in {performed.skating:.2f} of their contact"
             continue
-        videos, labels = _films(clip, body, performed, cast.folder, settings, rng)
-        write_films(target, videos, labels)
+        write_films(target, *_films(clip, body, performed, settings, rng))
         return
     write_file(target.with_suffix(".left"), reason)
 
 
 @torch.no_grad()
 def _films(
-    clip: RealClip, body: Body, performed: Performed, folder: Path, settings: FilmSettings, rng: np.random.Generator
-) -> tuple[UInt8[Tensor, "film frame height width 3"], list[RealLabel]]:
-    rig, splats = dressed(body, folder)
+    clip: RealClip, body: Body, performed: Performed, settings: FilmSettings, rng: np.random.Generator
+) -> tuple[UInt8[Tensor, "film frame height width 3"], Float[Tensor, "film frame row 3"], list[RealLabel]]:
+    rig = performed.rig
     rates = settings.rate(performed.source_leg), settings.rate(rig.leg_metres)
-    ease = pose_at_ease(rig).to(torch.float32) if rig.legs and clip.action not in NO_SUPPORT else None
-    videos, labels = [], []
+    ease = _at_ease(rig) if rig.legs and clip.action not in NO_SUPPORT else None
+    videos, points, labels = [], [], []
     for _ in range(FILMS_EACH):
+        skeleton = stretched(rig.skeleton, rng)
         motion = window(performed, settings.frames, *rates, rng)
         if rng.random() < 0.5:
             motion = mirror(rig.skeleton, motion)
@@ -150,12 +157,22 @@ def _films(
             motion = begun_at_ease(ease, motion)
         label = _label(clip, body, rig, motion, settings, rng)
         if clip.action in NO_SUPPORT:
-            motion = _lifted(motion, float(rng.uniform(0, 1)))
+            motion = _lifted(motion, float(rng.uniform(0, ALOFT)))
         shown = settings if label.ground else replace(settings, ground=None)
-        video = film(rig.skeleton, motion, splats, shown, label.view)
+        figure = figure_splats(skeleton)
+        video = film(skeleton, motion, figure, shown, label.view)
+        points.append(shown_points(skeleton, motion, figure, shown))
         videos.append((video.clamp(0, 1) * 255).round().byte())
         labels.append(label)
-    return torch.stack(videos), labels
+    return torch.stack(videos), torch.stack(points), labels
+
+
+def _at_ease(rig: Rig) -> Pose:
+    """The body at ease; a skeleton without skin stands as high as at rest."""
+    if len(rig.mesh.vertices):
+        return pose_at_ease(rig).to(torch.float32)
+    rest = rig.skeleton.rest_pose()
+    return Pose(rest.root_position, rest.root_rotation, neutral_pose(rig)).to(torch.float32)
 
 
 def _label(
@@ -165,8 +182,7 @@ def _label(
     side = leading_side(rig, motion, kind) if kind else ""
     ranges = (settings.azimuth, settings.elevation, settings.distance)
     azimuth, elevation, distance = (float(rng.uniform(*ends)) for ends in ranges)
-    without = 0.5 if clip.action in NO_SUPPORT else NO_GROUND_SHARE
-    ground = bool(rng.random() >= without)
+    ground = bool(rng.random() >= NO_GROUND_SHARE)
     return RealLabel(clip.source, clip.action, body.name, body.noun, side, azimuth, elevation, distance, ground)
 
 

@@ -20,13 +20,11 @@ from akd.contact.traces import trace, yaw
 from akd.creatures.build import creature
 from akd.errors import AkdError
 from akd.motion import Motion, blend, poses_at, repeat
-from akd.reconstruct.skinned import skinned_splats
 from akd.retarget.retarget import retarget
 from akd.retarget.source import load_clip
 from akd.rig import Rig
 from akd.rotations import quaternion_multiply, quaternion_to_matrix, rotation_vector_to_quaternion
 from akd.skeleton import Pose, forward_kinematics
-from akd.splats import SkinnedSplats
 from akd.training.data_card import FIRST_HELD_OUT_SEED
 
 PEOPLE_PLANS = ("human", "human", "child", "astronaut", "robot")
@@ -153,12 +151,12 @@ class Cast:
         people, four = ([e["file"] for e in entries if e["kind"] in kinds] for kinds in (PEOPLE_KINDS, FOUR_LEGGED_KINDS))
         return cls(folder, tuple(people), tuple(four), 0 if part == "train" else FIRST_HELD_OUT_SEED)
 
-    def bodies(self, clip: RealClip, rng: np.random.Generator) -> Iterator[Body]:
-        """Who may perform a clip, the first choice first: a character's own body or a random one of its build."""
-        own = Body(file=clip.file)
+    def bodies(self, clip: RealClip, rng: np.random.Generator, *, own: bool = False) -> Iterator[Body]:
+        """Who may perform a clip, the first choice first: its own body (only that, if ``own``) or a random one of its build."""
+        itself = Body(file=clip.file)
         people, four = clip.kind in PEOPLE_KINDS | {"person"}, clip.kind in FOUR_LEGGED_KINDS
-        if not clip.captured and (not (people or four) or rng.random() < 0.5):
-            yield own
+        if own or not (people or four):
+            yield itself
             return
         plans, files = (PEOPLE_PLANS, self.people) if people else (FOUR_LEGGED_PLANS, self.four_legged)
         for _ in range(4):
@@ -166,15 +164,13 @@ class Cast:
                 yield Body(plan=str(rng.choice(plans)), seed=self.first_seed + int(rng.integers(PLAN_SEEDS)))
             else:
                 yield Body(file=str(rng.choice(files)))
-        if not clip.captured:
-            yield own
+        yield itself
 
 
 @lru_cache(maxsize=160)
-def dressed(body: Body, folder: Path) -> tuple[Rig, SkinnedSplats]:
-    """The body's rig and splats."""
-    rig = creature(body.plan, body.seed) if body.plan else load_rig(folder / body.file)
-    return rig, skinned_splats(rig)
+def rig_of(body: Body, folder: Path) -> Rig:
+    """The body's rig."""
+    return creature(body.plan, body.seed) if body.plan else load_rig(folder / body.file)
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,8 +186,11 @@ class Performed:
 
 
 def perform(clip: RealClip, body: Body, folder: Path) -> Performed:
-    """Put a clip onto a body; an error says why it cannot be done."""
-    return perform_on(dressed(body, folder)[0], clip, folder)
+    """Put a clip onto a body; an error says why it cannot be done. Captures on their own skeleton are as they were captured."""
+    if clip.captured and body.file == clip.file:
+        source, motion = _source(clip, folder)
+        return Performed(source, motion, False, source.leg_metres, 0.0)
+    return perform_on(rig_of(body, folder), clip, folder)
 
 
 def perform_on(rig: Rig, clip: RealClip, folder: Path) -> Performed:
@@ -209,7 +208,7 @@ def _source(clip: RealClip, folder: Path) -> tuple[Rig, Motion]:
     if clip.captured:
         found = load_clip(str(folder / clip.source), fps=SAMPLE_RATE)
         return found.rig, found.motion
-    rig, _ = dressed(Body(file=clip.file), folder)
+    rig = rig_of(Body(file=clip.file), folder)
     return rig, read_clip(rig, clip.source.partition("#")[2], SAMPLE_RATE).motion
 
 

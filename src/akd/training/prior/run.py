@@ -106,7 +106,7 @@ def film_run(
 def start_folder(run: PriorRun) -> Path:
     """The prior that training starts from; a fresh one is made from the films."""
     if not run["start"].is_dir():
-        fresh_prior(run["start"], run["clips"], run.card)
+        fresh_prior(run["start"], run.films, run.card, words=EMBEDDED_FOLDER)
     return run["start"]
 
 

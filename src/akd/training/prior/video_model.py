@@ -107,17 +107,21 @@ class TextToVideoModel(nn.Module):
         if config["in_channels"] == channels:
             enter = weights["patch_embed.proj.weight"]
             weights["patch_embed.proj.weight"] = torch.cat((enter, torch.zeros_like(enter)), 1)
-        old = UnigramTokenizer.read(read_object(folder / "tokenizer" / "tokenizer.json"))
-        new = UnigramTokenizer.read(tokenizer)
+        vocabulary = len(UnigramTokenizer.read(tokenizer).pieces)
         model = cls(
-            {**config, "in_channels": 2 * channels, "sample_frames": frames}, {**words, "vocab_size": len(new.pieces)}, tokenizer
+            {**config, "in_channels": 2 * channels, "sample_frames": frames}, {**words, "vocab_size": vocabulary}, tokenizer
         )
         model.transformer.load_state_dict(weights)
-        text = load_file(folder / "text_encoder" / "model.safetensors")
-        text.pop("encoder.embed_tokens.weight", None)
-        text["shared.weight"] = extended_words(text["shared.weight"], old, new, card)
-        model.text_encoder.load_state_dict(text)
+        model.text_encoder.load_state_dict(known_words(folder, tokenizer, card))
         return model
+
+
+def known_words(folder: Path, tokenizer: Mapping[str, Any], card: DataCard) -> dict[str, Tensor]:
+    """The text encoder of a prior folder for the words of another tokenizer."""
+    old, new = UnigramTokenizer.read(read_object(folder / "tokenizer" / "tokenizer.json")), UnigramTokenizer.read(tokenizer)
+    text = load_file(folder / "text_encoder" / "model.safetensors")
+    text.pop("encoder.embed_tokens.weight", None)
+    return text | {"shared.weight": extended_words(text["shared.weight"], old, new, card)}
 
 
 class NoisyFilms(NamedTuple):
@@ -175,7 +179,7 @@ def train_video(config: VideoTraining, tokenizer: Mapping[str, Any], encoder: nn
         parts = {"low": error[:half], "high": error[half:], "given": error[batch.shown], "text": error[~batch.shown]}
         wrong = {
             row: sentence
-            for row in range(half, config.batch)  # late times, at which the sentence counts
+            for row in range(config.batch - config.batch // 4, config.batch)  # late times, at which the sentence counts
             if sentences[row] and (sentence := rivals.wrong_caption(labels[row], seeds[row], config.card))
         }
         total, rows = error.mean(), list(wrong)
