@@ -20,6 +20,7 @@ from akd.distill.losses import STANCE_HEIGHT, FootMotion, GroundContacts, foot_m
 from akd.distill.phases import choose_phases
 from akd.distill.pictures import picture_distance
 from akd.distill.reach import joint_reach
+from akd.distill.reading_fit import fit_to_points, wanted_of
 from akd.distill.recipe import PAPER_LATENTS, Recipe
 from akd.distill.soft_film import film_softly
 from akd.distill.task import COMPARISON_VIEWS, Task, motion_error
@@ -30,7 +31,7 @@ from akd.motion import Motion
 from akd.prior.prior import guided_denoising_error
 from akd.prior.schedule import Latents
 from akd.render.camera import View
-from akd.render.film import film
+from akd.render.film import film, followed_path, move_splats
 from akd.rig import GRAVITY
 from akd.skeleton import Pose, Posed, forward_kinematics
 
@@ -128,7 +129,8 @@ class Distillation:
         randomness = self._randomness()
         view = self.task.prior.film.sample_views(1, randomness)[0]
         inputs = self._score_inputs(recipe.noise_range(self.iteration), view, randomness)
-        measured = [self._fit(candidate, inputs, view) for candidate in self.candidates]
+        fit = self._fit_reading if self._reads else self._fit
+        measured = [fit(candidate, inputs, view) for candidate in self.candidates]
         self.iteration += 1
         self.compared = {}
         for at, kept in ((recipe.prune_at, PRUNED_TO), (recipe.decide_at, 1)):
@@ -180,6 +182,26 @@ class Distillation:
             candidate.descend(score + elements / PAPER_LATENTS * sum(losses.values()), recipe, self.iteration)
             self._follow_support(trajectory, posed, feet)
         return {"score": float(gradient.square().mean().sqrt()), **{name: float(loss.detach()) for name, loss in losses.items()}}
+
+    def _fit_reading(self, candidate: Candidate, inputs: ScoreInputs, view: View) -> dict[str, float]:
+        """One look, and the curves fitted to where the prior's reader sees the limbs in the film that the prior finished."""
+        task, prior, trajectory = self.task, self.task.prior, candidate.trajectory
+        start, settings, reader = window_start(task, trajectory, self.iteration), prior.film, prior.reader
+        assert reader is not None
+        with torch.no_grad():
+            motion = trajectory.motion(settings.frames, task.fps, start)
+            begin = followed_path(move_splats(task.rig.skeleton, motion, task.skinned), settings, task.fps)[0]
+            video = film(task.rig.skeleton, motion, task.skinned, settings, view)
+            z = prior.encode(video[None])
+            gradient = score_gradient(task.recipe.estimator, prior, z, inputs._replace(condition=task.condition(video)))
+            wanted = wanted_of(task.rig, reader(z - gradient), begin)
+        miss = fit_to_points(trajectory, wanted, task.fps, start, task.recipe.fit_steps)
+        return {"score": float(gradient.square().mean().sqrt()), "miss": miss}
+
+    @property
+    def _reads(self) -> bool:
+        """Is the prior's film read, rather than compared with ours as a picture?"""
+        return self._in_pictures and self.task.prior.reader is not None
 
     @property
     def _in_pictures(self) -> bool:

@@ -8,7 +8,7 @@ from akd.distill.estimators import ESTIMATORS
 from akd.distill.trajectory import CurveKind, is_antiphase
 from akd.errors import AkdError
 
-RecipeName = Literal["default", "quick", "paper", "big"]
+RecipeName = Literal["default", "looks", "quick", "paper", "big"]
 PAPER_LATENTS = 1_123_200
 """Size of the latents of the paper's film, to which the weights of the losses belong."""
 RENAMED = {
@@ -144,8 +144,12 @@ QUICK = Recipe(
 )  # fmt: skip
 """Few looks, then fit: the prior finishes the film of the motion so far, with its first frame given where it takes one, and the
 motion is fitted to that film without asking it again."""
+LOOKS = replace(
+    QUICK, iterations=4, denoising_steps=16, fit_steps=80, guidance=4.0, t_start=(1.0, 1.0), t_end=(0.6, 0.6), phases_at=(),
+)  # fmt: skip
+"""Few looks for a prior whose films of figures are read: the first from noise alone, given the body at ease."""
 BIG = replace(QUICK, denoising_steps=12, fit_steps=60, guidance=5.0, compared_draws=1)
 """For large models, whose evaluations are dear and whose encoders' way back needs the most memory: the quick recipe with more
 steps for each look, the guidance of their makers (low, because the first frame is given) and one draw where candidates are
 compared. Never run on a real card."""
-RECIPES: dict[str, Recipe] = {"default": DEFAULT, "quick": QUICK, "paper": PAPER, "big": BIG}
+RECIPES: dict[str, Recipe] = {"default": DEFAULT, "quick": QUICK, "looks": LOOKS, "paper": PAPER, "big": BIG}

@@ -21,6 +21,7 @@ from akd.prior.libraries import diffusers_library
 from akd.prior.placement import place
 from akd.prior.plan import DTYPES, Plan, is_small, plan_prior
 from akd.prior.prior import VideoPrior
+from akd.prior.reader import load_reader
 from akd.prior.variants import check_variants, finish_pipeline, network_parts
 from akd.render.film import FilmSettings
 
@@ -110,6 +111,7 @@ def _prior(family: Family, folder: Path, tell: Tell | None) -> VideoPrior:
     """A family's model with what its folder says about films and training."""
     film = folder / "film.json"
     prior = VideoPrior(family, FilmSettings.load(film) if film.is_file() else clamped_film(family.film, family.grid, tell))
+    prior.reader = load_reader(folder)
     card = folder / "training.json"
     prior.trained_on_captions = card.is_file()
     if prior.trained_on_captions:

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from akd.errors import AkdError
 from akd.prior.family import Condition, Family, TextEmbedding, spread
+from akd.prior.reader import FigureReader
 from akd.prior.schedule import Denoised, Latents, add_noise, classifier_free_guidance
 from akd.render.film import FilmSettings
 
@@ -47,6 +48,8 @@ class VideoPrior:
     known_modifiers: tuple[str, ...] | None = None
     """Which of a wish's side, manner, speed and count its captions told the truth about; ``None`` as above."""
 
+    reader: FigureReader | None = None
+    """Says where limbs are in its films of figures, if its folder has one."""
     evaluated = 0
     """Latents that went through the network so far."""
     takes_first_frame = False

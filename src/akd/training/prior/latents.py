@@ -34,6 +34,11 @@ class LatentFiles:
         self.films, self.folder, self.encoder = tuple(films), folder, encoder
         self._read: dict[str, tuple[Tensor, Tensor, list[Label]]] = {}
 
+    @property
+    def keys(self) -> list[str]:
+        """What has been read, in its order: folder and file of the films."""
+        return sorted(self._read)
+
     def read(self) -> FilmLatents:
         """Everything that is filmed so far."""
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -44,7 +49,7 @@ class LatentFiles:
                     self._read[key] = (*self._latents(path, self.folder / f"{key}.npz"), read_labels(path))
         if not self._read:
             raise AkdError(f"There are no films in {', '.join(map(str, self.films))}: make some with `akd prior clips` first.")
-        parts = [self._read[key] for key in sorted(self._read)]
+        parts = [self._read[key] for key in self.keys]
         return FilmLatents(
             torch.cat([part[0] for part in parts]), torch.cat([part[1] for part in parts]),
             [label for part in parts for label in part[2]],

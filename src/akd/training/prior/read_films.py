@@ -11,7 +11,6 @@ from jaxtyping import Float
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from akd.errors import AkdError
 from akd.prior.reader import FILE, PATCH, FigureReader
 from akd.training.loop import TrainingConfig, train
 from akd.training.prior.files import label_files, points_file
@@ -31,19 +30,22 @@ class ReaderTraining:
     latents: Path
     folder: Path
     training: TrainingConfig = field(
-        default_factory=lambda: TrainingConfig(steps=4000, learning_rate=1e-3, warmup=100, ema=0.998, cooldown=0.5)
+        default_factory=lambda: TrainingConfig(
+            steps=5000, learning_rate=7e-4, warmup=100, ema=0.998, cooldown=0.7, muon=("blocks.", "leave")
+        )
     )
     batch: int = 32
 
 
-def train_reader(config: ReaderTraining, encoder: Any) -> FigureReader:
-    """The trained reader with averaged weights; a run that was stopped is resumed."""
-    films = LatentFiles(config.films, config.latents, encoder).read()
-    points = read_points(config.films)
-    if len(points) != len(films.labels):
-        raise AkdError(f"There are {len(films.labels)} films and points of {len(points)}: make the films anew.")
+def train_reader(config: ReaderTraining, encoder: Any, start: FigureReader | None = None) -> FigureReader:
+    """The trained reader with averaged weights, from random ones or those of ``start``; a run that was stopped is resumed."""
+    files = LatentFiles(config.films, config.latents, encoder)
+    films = files.read()
+    points = read_points(config.films, files.keys)
     _, channels, _, height, width = films.latents.shape
     reader = FigureReader(channels, height * width // PATCH**2)
+    if start is not None:
+        reader.load_state_dict(start.state_dict())
 
     def loss(network: nn.Module, step: int, randomness: torch.Generator) -> tuple[Tensor, dict[str, float]]:
         chosen = torch.randint(len(points), (config.batch,), generator=randomness)
@@ -56,10 +58,10 @@ def train_reader(config: ReaderTraining, encoder: Any) -> FigureReader:
     return reader
 
 
-def read_points(folders: Sequence[Path]) -> Float[Tensor, "film frame row 3"]:
-    """The points of all films, in the order in which their latents are read."""
+def read_points(folders: Sequence[Path], keys: Sequence[str]) -> Float[Tensor, "film frame row 3"]:
+    """The points of the films whose latents were read, in their order."""
     files = {f"{folder.name}-{path.stem}": points_file(path) for folder in folders for path in label_files(folder)}
-    return torch.cat([torch.from_numpy(np.load(files[key])) for key in sorted(files)])
+    return torch.cat([torch.from_numpy(np.load(files[key])) for key in keys])
 
 
 def reading_loss(reading: Any, true: Float[Tensor, "film frame row 3"]) -> tuple[Float[Tensor, ""], dict[str, float]]:
