@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 from akd.creatures import words
 from akd.creatures.plans import PLANS
 from akd.errors import AkdError
-from akd.prior.load import EMBEDDED_FOLDER
+from akd.prior.folder import EMBEDDED_FOLDER
 from akd.training import data_card
 from akd.training.data_card import CARD_NAME, SHIPPED_CARD, DataCard, current_card, run_card
 from akd.training.posespace.dataset import write_pose_shards

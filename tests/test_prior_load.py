@@ -16,8 +16,8 @@ import torch
 from akd.errors import AkdError
 from akd.prior import folder as hub
 from akd.prior import load
-from akd.prior.folder import check_weights, read_index
-from akd.prior.load import EMBEDDED_FOLDER, load_prior
+from akd.prior.folder import EMBEDDED_FOLDER, check_weights, read_index
+from akd.prior.load import load_prior
 from tiny_priors import tiny
 
 

@@ -17,8 +17,8 @@ from akd.prior.embedded.autoencoder import Autoencoder, _CausalConv, _Resnet, _S
 from akd.prior.embedded.family import EmbeddedCogVideoX, embedded_family
 from akd.prior.embedded.tokenizer import UnigramTokenizer
 from akd.prior.families.cogvideox import CogVideoX
-from akd.prior.folder import read_index, read_object
-from akd.prior.load import EMBEDDED_FOLDER, load_prior
+from akd.prior.folder import EMBEDDED_FOLDER, read_index, read_object
+from akd.prior.load import load_prior
 from akd.prior.prior import VideoPrior
 from akd.training.prior.networks import build_pipeline
 from tiny_priors import tiny

@@ -15,7 +15,8 @@ from akd.errors import AkdError
 from akd.follow.first_frame import pose_at_ease
 from akd.motion import Motion, mirror
 from akd.prior.embedded.tokenizer import UnigramTokenizer
-from akd.prior.load import EMBEDDED_FOLDER, load_prior
+from akd.prior.folder import EMBEDDED_FOLDER
+from akd.prior.load import load_prior
 from akd.rig import Rig
 from akd.rotations import quaternion_to_matrix
 from akd.training.data_card import SHIPPED_CARD, DataCard, with_real_motion

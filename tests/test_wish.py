@@ -17,7 +17,8 @@ from akd.distill.prompts import expand
 from akd.distill.understanding import understanding
 from akd.errors import AkdError
 from akd.pipeline.job import Job
-from akd.prior.load import EMBEDDED_FOLDER, _seen, load_prior
+from akd.prior.folder import EMBEDDED_FOLDER
+from akd.prior.load import _seen, load_prior
 
 
 def test_lemmas():

@@ -3,6 +3,8 @@
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from akd.prior.folder import EMBEDDED_FOLDERS
+
 if TYPE_CHECKING:
     from akd.prior.hardware import Hardware
 
@@ -14,7 +16,7 @@ def gpu_share(request: Any, card: float | None = None) -> float:
     for a model whose configuration is not known here, a job has a card of its own.
     """
     device = getattr(request, "device", None) or "cpu"  # kinds without a prior have no device
-    on_processor = device == "cpu" or (device == "auto" and request.prior == "embedded")
+    on_processor = device == "cpu" or (device == "auto" and request.prior in EMBEDDED_FOLDERS)
     if on_processor:
         return 0.0
     peak = None if card is None else _peak(request.prior, request.hardware, card)

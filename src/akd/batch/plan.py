@@ -18,6 +18,7 @@ from akd.batch.table import Row, read_table
 from akd.batch.work import Work
 from akd.errors import AkdError
 from akd.files.writing import safe_name
+from akd.prior.folder import EMBEDDED_FOLDERS
 
 Order = Literal["listed", "shortest"]
 ID_LENGTH = 16
@@ -142,7 +143,7 @@ class Checker:
 
     def _check_sentence(self, kind: str, request: Any) -> None:
         """What the embedded prior would refuse to read; other priors are too large to be loaded for that."""
-        if kind != "animate" or request.prior != "embedded":
+        if kind != "animate" or request.prior not in EMBEDDED_FOLDERS:
             return
         if request.prompt.isascii() and len(request.prompt) <= PLAIN_PROMPT and any(map(str.isalpha, request.prompt)):
             return

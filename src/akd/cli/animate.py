@@ -10,6 +10,7 @@ from akd.cli.console import PLAIN, Facing, Height, console, is_file
 from akd.errors import AkdError
 from akd.files.writing import check_output, refuse_inputs, safe_name
 from akd.garbage import collection_paused
+from akd.prior.folder import EMBEDDED, EMBEDDED_FOLDERS
 from akd.prior.hardware import Hardware
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def animate(
     words: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[CHARACTER] PROMPT …")] = (),
     /,
     *,
-    prior: str = "embedded",
+    prior: str | None = None,
     hardware: tyro.conf.OmitArgPrefixes[Hardware] = Hardware(),  # noqa: B008
     seconds: float = 3.0,
     loop: bool = False,
@@ -32,7 +33,7 @@ def animate(
     expand: bool = True,
     scene: bool = False,
     via: Literal["distillation", "video"] = "distillation",
-    recipe: Literal["default", "quick", "paper", "big"] = "default",
+    recipe: Literal["default", "looks", "quick", "paper", "big"] = "default",
     estimator: str | None = None,
     iterations: int | None = None,
     draws: int | None = None,
@@ -64,7 +65,8 @@ def animate(
 
     Args:
         words: A character's file, if you have one, and what it does.
-        prior: The video model: embedded, a folder, or a name on the hub.
+        prior: The video model: embedded (gaits), embedded-actions (everything else), a folder, or a name on the hub. By default
+            one of the embedded ones, by the action that the sentence names.
         seconds: Length of the clip.
         loop: Make the ends of the clip meet.
         in_place: Write the clip without its travel over the ground.
@@ -74,7 +76,8 @@ def animate(
         expand: Say the prompt in the words of the prior's training captions, where it has such; --no-expand leaves it alone.
         scene: Add to the prompt how our films look (view, ground, camera), in a big model's wording: they know longer captions.
         via: distillation; video lets the prior make a clip of the character and follows it, which needs an image-to-video model.
-        recipe: default; quick takes few looks at finished films; big is for large models; paper takes hours.
+        recipe: default, which is looks for embedded-actions; quick and looks take few looks at finished films; big is for large
+            models; paper takes hours.
         estimator: Gradient estimator instead of the recipe's; a wrong name lists all.
         iterations: Number of iterations instead of the recipe's.
         draws: Noise samples per film instead of the recipe's.
@@ -88,7 +91,7 @@ def animate(
         resume: Go on with this run's folder; all other settings are those it began with.
         force: Overwrite a run that exists.
     """
-    if resume is None and prior != "embedded" and not Path(prior).is_dir():
+    if resume is None and prior is not None and prior not in EMBEDDED_FOLDERS and not Path(prior).is_dir():
         from akd.prior.folder import locate
 
         locate(prior)  # a model that cannot be had is said before seconds of imports
@@ -113,7 +116,7 @@ def animate(
             options: dict[str, Any] = {
                 "prior": prior, **vars(hardware), "seconds": seconds, "loop": loop, "in_place": in_place, "seed": seed,
                 "track": track, "expand": expand, "scene": scene, "forward": forward, "height": height,
-                "recipe": _recipe(recipe, loop, own, via), "via": via,
+                "recipe": recipe, "changes": own, "via": via,
             }  # fmt: skip
             if one_file:
                 _one_file(words, out, export or "glb", options, n=n, force=force, tensorboard=tensorboard)
@@ -175,6 +178,7 @@ def _job(words: tuple[str, ...], **options: Any) -> "Job":
     if len(words) not in (1, 2):
         raise AkdError('Give a sentence, or a file and a sentence, as in: akd animate fox.glb "a fox walking".')
     *files, prompt = words
+    options = _chosen(prompt, **options)
     if not files:
         if is_file(prompt):
             raise AkdError(f'Say what {prompt} should do, as in: akd animate {prompt} "a fox walking".')
@@ -185,16 +189,28 @@ def _job(words: tuple[str, ...], **options: Any) -> "Job":
     return Job(prompt, str(path.resolve()), **options)
 
 
-def _recipe(name: str, loop: bool, own: dict[str, Any], via: str) -> "Recipe":
+def _chosen(
+    prompt: str, *, prior: str | None, recipe: str, changes: dict[str, Any], loop: bool, via: str, **options: Any
+) -> dict[str, Any]:
+    """The options of a job, with the prior and the recipe that go with the sentence where the user named none."""
+    from akd.pipeline.choice import embedded_for
+
+    named = prior or (EMBEDDED if via == "video" else embedded_for(prompt))
+    return {**options, "prior": named, "recipe": _recipe(recipe, named, loop, changes, via), "loop": loop, "via": via}
+
+
+def _recipe(name: str, prior: str, loop: bool, own: dict[str, Any], via: str) -> "Recipe":
     from akd.distill.recipe import RECIPES
+    from akd.pipeline.choice import recipe_name
     from akd.pipeline.job import SAMPLING
 
     if via == "video":
         return _sampling(SAMPLING, name, own)
     changes: dict[str, Any] = {key: value for key, value in own.items() if value is not None}
-    if loop and RECIPES[name].curves == "frames":
+    chosen = RECIPES[recipe_name(name, prior)]
+    if loop and chosen.curves == "frames":
         changes["curves"] = "fourier"  # ends of free frames do not meet
-    return replace(RECIPES[name], **changes)
+    return replace(chosen, **changes)
 
 
 def _sampling(base: "Recipe", name: str, own: dict[str, Any]) -> "Recipe":

@@ -15,17 +15,19 @@ from akd.creatures.captions import action_from_prompt
 from akd.distill.finishing import finish
 from akd.distill.loop import Distillation
 from akd.distill.modifiers import Modified
-from akd.distill.recipe import RECIPES, Recipe
+from akd.distill.recipe import Recipe
 from akd.distill.task import Task
 from akd.errors import AkdError
 from akd.files.video import write_image
 from akd.measure.evaluation import evaluate
 from akd.motion import Motion
 from akd.pipeline.checkpoint import load_checkpoint, save_checkpoint
+from akd.pipeline.choice import embedded_for, named_recipe
 from akd.pipeline.cost import LONG_RUN_SECONDS, WARM_UP, cost_line, seconds_left
 from akd.pipeline.job import SAMPLING, Job, Progress, Via, check_prior, make_task
 from akd.pipeline.results import Animation, strip_picture, tracked_motion, write_results
 from akd.pipeline.run_folder import RunFolder
+from akd.prior.folder import EMBEDDED_ACTIONS
 from akd.prior.load import load_prior
 from akd.prior.prior import VideoPrior
 from akd.rig import Rig
@@ -83,7 +85,7 @@ def animate(rig: Rig, prompt: str, *, track: bool = False, progress: Progress | 
 def animate_steps(rig: Rig, prompt: str, **options: Any) -> Iterator[Step]:
     """The iterations of ``animate`` one by one: show ``step.motion`` and ``step.progress``, and stop when you like.
 
-    Options: ``seconds`` (3), ``loop`` (False), ``seed`` (0), ``prior`` (a ``VideoPrior``; the embedded one by default),
+    Options: ``seconds`` (3), ``loop`` (False), ``seed`` (0), ``prior`` (a ``VideoPrior``; by default an embedded one),
     ``expand`` (True: say the prompt in the words of the prior's training captions), ``recipe`` ("default", "paper" or a
     ``Recipe``).
     """
@@ -97,7 +99,8 @@ def _job(
     expand: bool = True, recipe: Recipe | str = "default", track: bool = False, via: Via = "distillation",
 ) -> Job:  # fmt: skip
     file = rig.origin.file.path if rig.origin is not None else None
-    chosen = recipe if isinstance(recipe, Recipe) else SAMPLING if via == "video" else RECIPES[recipe]
+    reads = prior.reader is not None if prior else embedded_for(prompt) == EMBEDDED_ACTIONS
+    chosen = recipe if isinstance(recipe, Recipe) else SAMPLING if via == "video" else named_recipe(recipe, reads=reads)
     if loop and chosen.curves == "frames":
         chosen = replace(chosen, curves="fourier")  # ends of free frames do not meet
     source = None if file is None else str(file)
@@ -105,7 +108,7 @@ def _job(
 
 
 def _task(rig: Rig, prompt: str, *, prior: VideoPrior | None = None, **options: Any) -> Task:
-    job, prior = _job(rig, prompt, **options), prior or load_prior()
+    job, prior = _job(rig, prompt, prior=prior, **options), prior or load_prior(embedded_for(prompt))
     check_prior(job, prior)
     return make_task(job, prior, rig)
 

@@ -14,10 +14,12 @@ from akd.assets import fingerprint
 from akd.distill.recipe import RECIPES, Recipe
 from akd.errors import AkdError
 from akd.files.labels_json import label_path
+from akd.pipeline.choice import embedded_for, recipe_name
 from akd.pipeline.follow import FollowJob, begin_follow, resume_follow
 from akd.pipeline.job import SAMPLING, Job, Progress, check_types
 from akd.pipeline.motion_runs import PoseSample, Retarget, Rigging, Tracking
 from akd.pipeline.runs import run
+from akd.prior.folder import EMBEDDED
 from akd.prior.hardware import Hardware
 from akd.prior.load import load_prior
 from akd.prior.prior import VideoPrior
@@ -78,11 +80,14 @@ def animate_job(prompt: str = "", character: str | None = None, recipe: str = "d
     """A ``Job`` from the options of `akd animate`; entries of the recipe may be given one by one."""
     if recipe not in RECIPES:
         raise AkdError(f"There is no recipe {recipe!r}; choose {' or '.join(RECIPES)}.")
+    if options.get("prior") is None:
+        options["prior"] = EMBEDDED if options.get("via") == "video" else embedded_for(prompt)
     changes = {name: _frozen(options.pop(name)) for name in list(options) if name in RECIPE_COLUMNS}
-    if options.get("loop") and changes.get("curves", RECIPES[recipe].curves) == "frames":
+    named = recipe_name(recipe, str(options["prior"]))
+    if options.get("loop") and changes.get("curves", RECIPES[named].curves) == "frames":
         changes["curves"] = "fourier"  # ends of free frames do not meet
     try:
-        chosen = _recipe(recipe if options.get("via") != "video" else None, tuple(sorted(changes.items())))
+        chosen = _recipe(named if options.get("via") != "video" else None, tuple(sorted(changes.items())))
         if character is None:
             options["individual"] = options.get("seed", 0)
         check_types(Job, options)

@@ -34,6 +34,7 @@ from akd.pipeline.follow import FollowedClip, FollowJob, follow_steps, save_stat
 from akd.pipeline.job import Job, Progress, make_task
 from akd.pipeline.results import Animation, tracked_motion, write_results
 from akd.pipeline.run_folder import RunFolder, damaged
+from akd.prior.folder import EMBEDDED
 from akd.prior.prior import VideoPrior
 from akd.render.film import camera_for, film, move_splats
 from akd.rig import Rig
@@ -55,11 +56,13 @@ class Sampled:
 def check_via_video(job: Job, prior: VideoPrior) -> None:
     """Refuse what cannot be done by way of a clip."""
     if not prior.takes_first_frame:
-        named = "The embedded prior" if job.prior == "embedded" else f"The prior {job.prior}"
+        named = "The embedded prior" if job.prior == EMBEDDED else f"The prior {job.prior}"
         raise AkdError(
             f"{named} cannot be given a picture of the character, which --via video needs: name an image-to-video model with"
             " --prior (docs/prior.md lists them), or leave --via out."
         )
+    if prior.reader is not None:
+        raise AkdError("Films of this prior show figures, which are read and not followed: leave --via out.")
     if job.loop:
         raise AkdError("A clip that a prior makes does not end where it began: leave --loop out, or leave --via out.")
 

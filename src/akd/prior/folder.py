@@ -14,8 +14,10 @@ from urllib.request import getproxies
 from akd.errors import AkdError
 
 INDEX = "model_index.json"
-EMBEDDED = "embedded"
-EMBEDDED_FOLDER = Path(__file__).parent / "weights"
+EMBEDDED, EMBEDDED_ACTIONS = "embedded", "embedded-actions"
+"""The small models inside the package: one for gaits, whose films show skin, one for all else, whose films show figures."""
+EMBEDDED_FOLDERS = {EMBEDDED: Path(__file__).parent / "weights", EMBEDDED_ACTIONS: Path(__file__).parent / "actions"}
+EMBEDDED_FOLDER = EMBEDDED_FOLDERS[EMBEDDED]
 NETWORKS = ("transformer", "transformer_2", "unet", "vae", "text_encoder", "text_encoder_2", "image_encoder", "connectors")
 """Parts of a pipeline that have weights."""
 PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl")

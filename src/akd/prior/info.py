@@ -17,7 +17,7 @@ from torch import nn
 from akd.errors import AkdError
 from akd.prior.families import FAMILIES, family_class
 from akd.prior.family import FilmGrid
-from akd.prior.folder import EMBEDDED, EMBEDDED_FOLDER, INDEX, read_index, read_object
+from akd.prior.folder import EMBEDDED, EMBEDDED_FOLDERS, INDEX, read_index, read_object
 from akd.prior.known_models import KNOWN_MODELS, RENAMED, SCHEDULERS, KnownModel, Part
 from akd.prior.libraries import diffusers_library
 from akd.prior.memory import GIGABYTE, MemoryTracker, ShapesOnly, WorkCounter, weight_gigabytes
@@ -238,9 +238,9 @@ def known_model(name: str) -> KnownModel:
     name = RENAMED.get(name, name)
     if name in KNOWN_MODELS:
         return KNOWN_MODELS[name]
-    folder = EMBEDDED_FOLDER if name == EMBEDDED else Path(name)
+    folder = EMBEDDED_FOLDERS.get(name, Path(name))
     if not (folder / INDEX).is_file():
-        known = ", ".join((EMBEDDED, *KNOWN_MODELS))
+        known = ", ".join((*EMBEDDED_FOLDERS, *KNOWN_MODELS))
         raise AkdError(f"Nothing is known about {name!r} without a download: give its folder, or one of {known}.")
     index = read_index(folder)
     family_class(index["_class_name"], name)

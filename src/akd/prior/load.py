@@ -15,7 +15,7 @@ from akd.prior.download import Tell, download, folder_licence
 from akd.prior.embedded.family import embedded_family
 from akd.prior.families import family_class
 from akd.prior.family import Family, FilmGrid
-from akd.prior.folder import EMBEDDED, EMBEDDED_FOLDER, INDEX, check_weights, locate, read_index
+from akd.prior.folder import EMBEDDED, EMBEDDED_FOLDERS, INDEX, check_weights, locate, read_index
 from akd.prior.hardware import Dtype, Hardware, Offload, Quantize
 from akd.prior.libraries import diffusers_library
 from akd.prior.placement import place
@@ -145,10 +145,10 @@ def _seen(card: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def find_prior(name: str) -> tuple[Path | None, bool]:
     """The folder of a prior, if it is on this machine, and whether the hub is to be asked about it."""
-    folder = EMBEDDED_FOLDER if name == EMBEDDED else Path(name)
+    folder = EMBEDDED_FOLDERS.get(name, Path(name))
     if folder.is_dir():
         return folder, False
-    if name == EMBEDDED:
+    if name in EMBEDDED_FOLDERS:
         raise AkdError("This copy of akd came without its own prior: name a folder with one, or train it with `akd prior train`.")
     return locate(name)
 

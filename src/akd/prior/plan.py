@@ -10,7 +10,7 @@ import torch
 
 from akd.errors import AkdError
 from akd.prior.embedded.family import embedded_configuration
-from akd.prior.folder import EMBEDDED, INDEX, read_index
+from akd.prior.folder import EMBEDDED_FOLDERS, INDEX, read_index
 from akd.prior.hardware import Hardware, film_size
 from akd.prior.info import QUANTIZED_SHARE, MemoryNeeds, memory_needs
 from akd.prior.memory import GIGABYTE
@@ -178,8 +178,8 @@ def _smaller(plan: Plan, needs: MemoryNeeds, sides: float, frames: float) -> Mem
 
 def is_small(name: str) -> bool:
     """Whether a model is the embedded one, or a folder of its kind, which every machine runs."""
-    folder = Path(name)
-    return name == EMBEDDED or ((folder / INDEX).is_file() and embedded_configuration(folder, read_index(folder)) is not None)
+    folder = EMBEDDED_FOLDERS.get(name, Path(name))
+    return (folder / INDEX).is_file() and embedded_configuration(folder, read_index(folder)) is not None
 
 
 def choose_device(wanted: str, *, small: bool = False) -> str:

@@ -1,9 +1,8 @@
 """Where limbs are in a film of a figure, read from its latents by a small network.
 
 A prior's film of a figure shows each limb from two sides in a colour of its own, so places in space can be read from it. The
-reader does that in one pass, for films of the prior as well as for true ones: a fit of the trajectory to these places has no wrong
-valleys, where a fit to pictures has many. It knows poses, not actions: what a film shows at one time is read by and large from that
-time.
+reader does that in one pass, for films of the prior as well as for true ones. A fit of the trajectory to these places finds its
+way where a fit to pictures ends in the nearest wrong pose (docs/log.md). The reader knows no actions and hears no sentence.
 """
 
 from pathlib import Path

@@ -7,6 +7,7 @@ character's own, and moves and is filmed in the same way.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -70,7 +71,7 @@ def _rods(skeleton: Skeleton, limb: Limb) -> list[Rod]:
     """A limb's bones from the body to its tip, and the piece that joins it to the body."""
     chain = main_chain(skeleton, limb)
     ends = [skeleton.positions[joint] for joint in chain] + [skeleton.tails[chain[-1]]]
-    way = np.concatenate(((0.0,), np.cumsum([np.linalg.norm(b - a) for a, b in zip(ends, ends[1:], strict=False)])))
+    way = np.concatenate(((0.0,), np.cumsum([np.linalg.norm(b - a) for a, b in pairwise(ends)])))
     along = way / max(way[-1], 1e-9)
     full = np.array(TRUNK if limb.kind == "spine" else limb_color(limb))
     near, far = RADII[limb.kind]

@@ -25,7 +25,6 @@ from akd.render.rasterize import Backend, rasterize
 from akd.skeleton import Skeleton, forward_kinematics
 from akd.splats import SkinnedSplats, blended_transforms, color_from_direction
 
-
 CameraPath = Literal["box", "body"]
 
 

@@ -1,8 +1,9 @@
 """The colours a character is filmed in.
 
-*natural*: the asset's own. *figure*: those of the figure that is filmed in its place (see ``figure``). *marker*: a neutral body and every limb in a colour of its own, so that a gait can be read
-in a picture of 64 pixels, and a small video model need not know what a wolf's fur looks like to know how a wolf walks.
-The colour of a limb depends only on its kind, side and order, never on the character.
+*natural*: the asset's own. *figure*: those of the figure that is filmed in its place (see ``figure``). *marker*: a neutral
+body and every limb in a colour of its own, so that a gait can be read in a picture of 64 pixels, and a small video model need
+not know what a wolf's fur looks like to know how a wolf walks. The colour of a limb depends only on its kind, side and order,
+never on the character.
 """
 
 import colorsys

@@ -20,7 +20,7 @@ from akd.creatures.plans import PLANS
 from akd.creatures.words import NEAREST, SYNONYMS
 from akd.errors import AkdError
 from akd.files.writing import write_file
-from akd.prior.load import EMBEDDED_FOLDER
+from akd.prior.folder import EMBEDDED_FOLDER
 
 CARD_NAME = "training.json"
 """File name of the card, in a folder of weights and in the folder of a training run."""

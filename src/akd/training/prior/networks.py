@@ -52,7 +52,8 @@ def build_transformer(seed: int = 0) -> Any:
         out_channels=LATENT_CHANNELS, text_embed_dim=TEXT_WIDTH, max_text_seq_length=TEXT_TOKENS, patch_size=3, sample_width=12,
         sample_height=6, sample_frames=25, temporal_compression_ratio=CELL_FRAMES, spatial_interpolation_scale=1.0,
     )  # fmt: skip
-    for layer in (network.proj_out, *(norm.linear for block in network.transformer_blocks for norm in (block.norm1, block.norm2))):
+    norms = [norm for block in network.transformer_blocks for norm in (block.norm1, block.norm2)]
+    for layer in (network.proj_out, *(norm.linear for norm in norms)):
         nn.init.zeros_(layer.weight)
         nn.init.zeros_(layer.bias)
     return network

@@ -1,7 +1,7 @@
 """Bodies of other proportions: longer trunks, shorter arms, larger heads, on the same legs.
 
-Lengths are in leg lengths, so legs stay as they are, and with them every foot on the ground; what is above the hips is drawn longer
-or shorter. So one captured person becomes many, without retargeting.
+Lengths are in leg lengths, so legs stay as they are, and with them every foot on the ground; what is above the hips is drawn
+longer or shorter. So one captured person becomes many, without retargeting.
 """
 
 from dataclasses import replace

@@ -18,9 +18,9 @@ from torch import Tensor
 from akd.batch.engine import Loaded, do_all
 from akd.creatures.action_phrases import ACTION_VERBS, FOOT_ACTIONS, HAND_ACTIONS
 from akd.creatures.captions import captions_with, describe_with, negative
+from akd.creatures.neutral import neutral_pose
 from akd.errors import AkdError
 from akd.files.writing import write_file
-from akd.creatures.neutral import neutral_pose
 from akd.follow.first_frame import pose_at_ease
 from akd.motion import Motion, mirror
 from akd.render.camera import View
@@ -32,7 +32,6 @@ from akd.training.data_card import GENERIC_NOUNS, DataCard
 from akd.training.prior.clips import EMPTY_SHARE, NO_GROUND_SHARE, ClipLabel, clip_caption, unknown_nouns
 from akd.training.prior.files import label_files, write_films
 from akd.training.prior.proportions import stretched
-from akd.training.prior.shown_points import shown_points
 from akd.training.prior.real_motion import (
     MAX_SKATING,
     NO_SUPPORT,
@@ -47,6 +46,7 @@ from akd.training.prior.real_motion import (
     real_clips,
     window,
 )  # fmt: skip
+from akd.training.prior.shown_points import shown_points
 
 FILMS_EACH = 8
 """Films of every pair of clip and body, each with other proportions."""

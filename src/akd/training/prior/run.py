@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from akd.errors import AkdError
-from akd.prior.load import EMBEDDED_FOLDER, load_prior
+from akd.prior.folder import EMBEDDED_FOLDER
+from akd.prior.load import load_prior
 from akd.training.data_card import CARD_NAME, DataCard, run_card, with_real_motion
 from akd.training.loop import TrainingConfig
 from akd.training.prior.cache import write_clips

@@ -22,8 +22,7 @@ from akd.prior.embedded.family import alphas_cumprod
 from akd.prior.embedded.text_encoder import TextEncoder
 from akd.prior.embedded.tokenizer import UnigramTokenizer
 from akd.prior.embedded.transformer import Transformer
-from akd.prior.folder import read_object
-from akd.prior.load import EMBEDDED_FOLDER
+from akd.prior.folder import EMBEDDED_FOLDER, read_object
 from akd.prior.schedule import Latents, NoiseSchedule, add_noise, diffusion_schedule
 from akd.training.data_card import SHIPPED_CARD, DataCard
 from akd.training.loop import TrainingConfig, train
