@@ -180,7 +180,7 @@ def film_views(
     return torch.stack([side_by_side([shoot(each) for each in settings.panel_views(view)]) for view in views])
 
 
-def side_by_side(panels: Sequence[Float[Tensor, "frame height width 3"]]) -> Float[Tensor, "frame height width 3"]:
+def side_by_side(panels: Sequence[Float[Tensor, "frame height _panel 3"]]) -> Float[Tensor, "frame height width 3"]:
     """One picture of several panels."""
     return torch.cat(list(panels), 2)
 
