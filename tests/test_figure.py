@@ -148,11 +148,14 @@ def test_a_motion_is_found_again_from_its_points(human, walk):
 
 def test_a_cycle_that_stays_is_not_carried_away(human, walk):
     wanted = wanted_of(human, true_reading(human, walk), walk.pose.root_position[0])
-    wanted = Wanted(wanted.figure, wanted.places + torch.linspace(0, 3, 25)[:, None, None] * torch.tensor((1.0, 0, 0)), wanted.size)
-    staying, going = (Trajectory(
-        human.skeleton, Spline(channel_count(human.skeleton), 2.0, knots_per_second=4.0, wrapped=True, randomness=torch.Generator()),
-        0.0, assumptions=CANDIDATES[name],
-    ) for name in ("staying", "antiphase"))  # fmt: skip
+    ahead = torch.linspace(0, 3, 25)[:, None, None] * torch.tensor((1.0, 0, 0))
+    wanted = Wanted(wanted.figure, wanted.places + ahead, wanted.size)
+    channels = channel_count(human.skeleton)
+    loops = [Spline(channels, 2.0, knots_per_second=4.0, wrapped=True, randomness=torch.Generator()) for _ in range(2)]
+    staying, going = (
+        Trajectory(human.skeleton, loop, 0.0, assumptions=CANDIDATES[name])
+        for loop, name in zip(loops, ("staying", "antiphase"), strict=True)
+    )
     for trajectory in (staying, going):
         fit_to_points(trajectory, wanted, walk.fps, 0.0, 10)
     assert float(staying.speed) == 0.0

@@ -95,7 +95,8 @@ class Train:
     Example: akd prior train video runs/prior
     """
 
-    part: Annotated[Literal["vae", "video"], tyro.conf.Positional]
+    part: Annotated[Literal["vae", "video", "reader"], tyro.conf.Positional]
+    """The decoder, the video model, or the reader of its films."""
     folder: Annotated[Path, tyro.conf.Positional]
     """Folder of the run."""
     steps: int | None = None
@@ -106,9 +107,10 @@ class Train:
     def run(self) -> None:
         from dataclasses import replace
 
-        from akd.training.prior.run import DECODER, VIDEO, PriorRun, train_vae_run, train_video_run
+        from akd.training.prior.run import DECODER, READER, VIDEO, PriorRun, train_reader_run, train_vae_run, train_video_run
 
-        train, config = (train_vae_run, DECODER) if self.part == "vae" else (train_video_run, VIDEO)
+        parts = {"vae": (train_vae_run, DECODER), "video": (train_video_run, VIDEO), "reader": (train_reader_run, READER)}
+        train, config = parts[self.part]
         config = replace(config, steps=config.steps if self.steps is None else self.steps, tensorboard=self.tensorboard)
         train(PriorRun(self.folder), config)
 

@@ -1,7 +1,7 @@
 """Training of the reader: from latents of films to the places of the figures' limbs."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,11 @@ PATH_WEIGHT = 2.0
 """Weight of the camera's steps over the ground beside the places of limbs."""
 
 
+READER = TrainingConfig(
+    steps=5000, learning_rate=7e-4, warmup=100, ema=0.998, cooldown=0.7, muon=("blocks.", "leave")
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class ReaderTraining:
     """What the reader is trained on, and how."""
@@ -29,23 +34,17 @@ class ReaderTraining:
     films: tuple[Path, ...]
     latents: Path
     folder: Path
-    training: TrainingConfig = field(
-        default_factory=lambda: TrainingConfig(
-            steps=5000, learning_rate=7e-4, warmup=100, ema=0.998, cooldown=0.7, muon=("blocks.", "leave")
-        )
-    )
+    training: TrainingConfig = READER
     batch: int = 32
 
 
-def train_reader(config: ReaderTraining, encoder: Any, start: FigureReader | None = None) -> FigureReader:
-    """The trained reader with averaged weights, from random ones or those of ``start``; a run that was stopped is resumed."""
+def train_reader(config: ReaderTraining, encoder: Any) -> FigureReader:
+    """The trained reader with averaged weights; a run that was stopped is resumed."""
     files = LatentFiles(config.films, config.latents, encoder)
     films = files.read()
     points = read_points(config.films, files.keys)
     _, channels, _, height, width = films.latents.shape
     reader = FigureReader(channels, height * width // PATCH**2)
-    if start is not None:
-        reader.load_state_dict(start.state_dict())
 
     def loss(network: nn.Module, step: int, randomness: torch.Generator) -> tuple[Tensor, dict[str, float]]:
         chosen = torch.randint(len(points), (config.batch,), generator=randomness)
@@ -76,8 +75,8 @@ def reading_loss(reading: Any, true: Float[Tensor, "film frame row 3"]) -> tuple
     return places + PATH_WEIGHT * (steps + height), numbers
 
 
-def save_reader(reader: FigureReader, folder: Path) -> None:
-    """Write it into a prior's folder, in half precision."""
+def save_reader(weights: Mapping[str, Tensor], folder: Path) -> None:
+    """Write a reader's weights into a prior's folder, in half precision."""
     (folder / FILE).parent.mkdir(parents=True, exist_ok=True)
-    weights = {name: value.detach().half().contiguous() for name, value in reader.state_dict().items()}
-    save_file(weights, folder / FILE, metadata={"format": "pt"})
+    halves = {name: value.detach().half().contiguous() for name, value in weights.items()}
+    save_file(halves, folder / FILE, metadata={"format": "pt"})

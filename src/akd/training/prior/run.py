@@ -1,12 +1,13 @@
 """The folder in which the embedded prior is made, from films to the finished prior; every stage resumes where it stopped.
 
     training.json      plans, words and actions
-    start/             the prior folder that training starts from: the shipped one, or a new one
+    start/             the prior folder that training starts from: the shipped one for actions, or a new one
     clips/  held/      films of our formulas, for training and for validation
     real/              films of captured people and artists' clips
     latents/           the films, encoded
     video/             training of the video model
     vae/               training of the decoder
+    reader/            training of the reader of films
     prior/             the result, as diffusers loads it
 """
 
@@ -18,13 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from akd.errors import AkdError
-from akd.prior.folder import EMBEDDED_FOLDER
+from akd.prior.folder import EMBEDDED_ACTIONS, EMBEDDED_FOLDERS
 from akd.prior.load import load_prior
 from akd.training.data_card import CARD_NAME, DataCard, run_card, with_real_motion
 from akd.training.loop import TrainingConfig
 from akd.training.prior.cache import write_clips
 from akd.training.prior.clips import CLIP_FILM, caption_tokenizer
-from akd.training.prior.export import export_prior, fresh_prior
+from akd.training.prior.export import averaged_weights, export_prior, fresh_prior
+from akd.training.prior.read_films import READER, ReaderTraining, save_reader, train_reader
 from akd.training.prior.real_films import write_real_films
 from akd.training.prior.real_motion import Body, real_clips
 from akd.training.prior.vae import VaeTraining, train_decoder
@@ -82,7 +84,7 @@ def begin_run(
         card = with_real_motion(card, (clip.action for clip in clips), nouns)
         card.save(run.folder / CARD_NAME)
     if not fresh and not run["start"].exists():
-        shutil.copytree(EMBEDDED_FOLDER, run["start"])
+        shutil.copytree(EMBEDDED_FOLDERS[EMBEDDED_ACTIONS], run["start"])
         if start is not None:
             shutil.copytree(start, run["start"], dirs_exist_ok=True)
     return card
@@ -107,7 +109,7 @@ def film_run(
 def start_folder(run: PriorRun) -> Path:
     """The prior that training starts from; a fresh one is made from the films."""
     if not run["start"].is_dir():
-        fresh_prior(run["start"], run.films, run.card, words=EMBEDDED_FOLDER)
+        fresh_prior(run["start"], run.films, run.card, words=EMBEDDED_FOLDERS[EMBEDDED_ACTIONS])
     return run["start"]
 
 
@@ -125,6 +127,12 @@ def train_video_run(run: PriorRun, training: TrainingConfig = VIDEO) -> None:
     train_video(config, tokenizer_config(run.card), load_prior(str(start)).family.vae)
 
 
+def train_reader_run(run: PriorRun, training: TrainingConfig = READER) -> None:
+    """Encode the films that are new, and train the reader of films."""
+    encoder = load_prior(str(start_folder(run))).family.vae
+    train_reader(ReaderTraining(run.films, run["latents"], run["reader"], training), encoder)
+
+
 def tokenizer_config(card: DataCard) -> dict[str, Any]:
     """``tokenizer.json`` of the card's words."""
     return json.loads(caption_tokenizer(card.words).backend_tokenizer.to_str())
@@ -134,4 +142,7 @@ def export_run(run: PriorRun, folder: Path | None = None, facts: str = "") -> Pa
     """Write the prior as far as it is trained."""
     folder = folder or run["prior"]
     export_prior(run["start"], run["video"], run["vae"], folder, run.card, tokenizer_config(run.card), CLIP_FILM, facts)
+    reader = run["reader"] / "state.safetensors"
+    if reader.is_file():
+        save_reader(averaged_weights(reader), folder)
     return folder
