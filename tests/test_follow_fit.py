@@ -24,7 +24,7 @@ from akd.skeleton import forward_kinematics
 from akd.splines import Spline
 from sample_rigs import box_rig, stride
 
-pytest.importorskip("cv2")
+cv2 = pytest.importorskip("cv2")
 SIZE = (240, 160)
 
 
@@ -178,6 +178,22 @@ def test_a_lost_leg_is_found_where_the_subject_lacks_skin(walk):
     runs = [begin(rig, clip, subject, first=first, settings=FollowSettings(second_look=second)) for second in (True, False)]
     found, without = (error(track_frame(run.scene, 2, lost, run._paint)) for run in runs)
     assert found < 0.5 * error(lost[2:3]) < without
+
+
+def test_an_outline_that_grows_hardly_brings_a_body_nearer(walk):
+    """Seen from the side, bodies keep their line; what grows is more often a lost limb than a step towards the camera."""
+    rig, _, clip, first, _ = walk
+    size = tuple(round(1.1 * side) for side in SIZE)
+    rim = [(a - b) // 2 for a, b in zip(size, SIZE, strict=True)]
+    large = cv2.resize(clip.frames[0], size)[rim[1] : rim[1] + SIZE[1], rim[0] : rim[0] + SIZE[0]]
+    grown = Clip(np.stack((clip.frames[0], large)), clip.fps, 0.0, SIZE)
+
+    def nearer(**settings):
+        run = begin(rig, grown, find_subject(grown), first=first, settings=FollowSettings(flow=0.0, colour=0.0, **settings))
+        gone = track_frame(run.scene, 1, run.y, run._paint)[0, :3] - run.y[0, :3]
+        return -float(gone @ run.scene.view.rotation[0, 2])
+
+    assert abs(nearer()) < 0.25 * nearer(step_sideways=0.3)
 
 
 def test_a_still_and_another_shape_are_refused(walk):
