@@ -52,6 +52,47 @@ def limit_roll_speed(
     return out
 
 
+def even_roll(model: LimbModel, root: FrameVectors, rotations: JointRotations, stance: Stance, fps: float) -> JointRotations:
+    """The same rotations with the roll of standing feet spread over the stance: none is reduced, and both ends stay.
+
+    A foot that tips onto its toes in the last moment of its stance begins to do so earlier, and one that slaps down from
+    its heel takes longer for it, so that the middle of the sole moves no faster than ``MAX_ROLL_SPEED`` where time allows.
+    """
+    stage, position = local_to_stage(model.skeleton, root, rotations)
+    out = rotations.copy()
+    for number, foot in enumerate(model.feet):
+        chain = leg_chain(model, number)
+        if not foot.sole.size or len(chain) == 1 or not stance[:, number].any():
+            continue
+        path, when = _rolling_foot_path(model, number, stage, position), np.arange(len(stage), dtype=float)
+        for start, end in intervals(stance[:, number]):
+            rolled = np.concatenate(([0.0], np.linalg.norm(np.diff(path[start:end], axis=0), axis=-1).cumsum()))
+            when[start:end] = start + _evenly(rolled, MAX_ROLL_SPEED / fps)
+        turned = stage.copy()
+        for joint in np.flatnonzero(model.skeleton.is_ancestor[chain[-1]]):
+            turned[:, joint] = _at_times(stage[:, joint], when)
+            out[:, joint] = np.swapaxes(turned[:, model.skeleton.parents[joint]], -1, -2) @ turned[:, joint]
+    return out
+
+
+def _evenly(rolled: Float[np.ndarray, " frame"], step: float) -> Float[np.ndarray, " frame"]:
+    """At which moment's roll a foot should be in every frame, so that it rolls by no more than this ``step`` a frame."""
+    frames = np.arange(len(rolled))
+    if len(rolled) < 3 or np.diff(rolled).max() <= step:
+        return frames.astype(float)
+    step = max(step, float(rolled[-1]) / (len(rolled) - 1))
+    ahead = np.maximum.accumulate((rolled - step * frames)[::-1])[::-1] + step * frames  # begins early enough for what is to come
+    wanted = np.minimum(ahead, step * frames)
+    return np.interp(wanted, rolled + 1e-9 * frames, frames)
+
+
+def _at_times(rotation: Float[np.ndarray, "frame 3 3"], when: Float[np.ndarray, " frame"]) -> Float[np.ndarray, "frame 3 3"]:
+    """Rotations at moments between frames."""
+    before = np.clip(np.floor(when).astype(int), 0, len(rotation) - 2)
+    turn = Rotation.from_matrix(np.swapaxes(rotation[before], -1, -2) @ rotation[before + 1]).as_rotvec()
+    return rotation[before] @ Rotation.from_rotvec((when - before)[:, None] * turn).as_matrix()
+
+
 def _rolling_foot_path(model: LimbModel, number: int, stage: JointRotations, position: JointPositions) -> FrameVectors:
     """From frame to frame the points that touch in both stay where they are, so the middle moves against them."""
     foot = model.feet[number]

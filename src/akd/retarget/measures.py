@@ -1,5 +1,6 @@
 """How much of a clip arrived: directions, end points, contacts, phases and amount of a retargeted motion against its source."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -8,15 +9,17 @@ import torch
 from jaxtyping import Bool, Float
 
 from akd.character.leg import main_chain
-from akd.character.limb_model import limb_model
+from akd.character.limb_model import FrameVectors, JointRotations, limb_model
 from akd.contact.measures import penetration, skating_ratio
 from akd.contact.prepare import foot_motion
 from akd.contact.stance import Stance, detect_stance
 from akd.contact.traces import trace
 from akd.gait.measures import circular_mean
-from akd.motion import Motion
+from akd.motion import Motion, repeat
 from akd.retarget.correspondence import limb_length
+from akd.retarget.feet import standing
 from akd.retarget.retarget import RetargetResult, retarget
+from akd.retarget.sampling import divided, steps_per_frame
 from akd.retarget.transfer import Performance, limb_points
 from akd.rig import Rig
 from akd.skeleton import forward_kinematics, joint_rotations
@@ -51,14 +54,15 @@ def measure_retarget(result: RetargetResult, source: Rig, target: Rig) -> Retarg
     """All numbers of one result but the way back."""
     limbs = _limbs(result, source, target)
     seen = trace(target, result.motion)
-    stance = detected_stance(target, result.motion)
+    theirs = source_stance(source, result.source, loops=result.loops)
+    ours = detected_stance(target, result.motion, loops=result.loops)
     feet = bool(target.legs)
     return RetargetMeasures(
         direction_error=_mean([_angle(pair) for pair in limbs if pair.same_shape]),
         end_point_error=_mean([_end_distance(pair) for pair in limbs]),
-        contact_agreement=float((result.stance == stance).mean()) if feet else None,
-        duty_difference=float(np.abs(result.stance.mean(0) - stance.mean(0)).max()) if feet else None,
-        phase_difference=phase_difference(_cycles(result.stance, result.loops), _cycles(stance, result.loops)) if feet else None,
+        contact_agreement=float((theirs == ours).mean()) if feet else None,
+        duty_difference=float(np.abs(theirs.mean(0) - ours.mean(0)).max()) if feet else None,
+        phase_difference=phase_difference(_cycles(theirs, result.loops), _cycles(ours, result.loops)) if feet else None,
         amount=_ratio(
             [(_path(x.ours, x.our_length), _path(x.theirs, x.their_length)) for x in limbs + _axial(result, source, target)]
         ),
@@ -74,14 +78,33 @@ def there_and_back(result: RetargetResult, source: Rig, target: Rig) -> float:
     return float(np.linalg.norm(apart, axis=-1).mean())
 
 
-def detected_stance(rig: Rig, motion: Motion) -> Stance:
-    """Which feet of a motion stand: low over y = 0, and slow or moving back under the body."""
-    model, pose = limb_model(rig), motion.pose.detach().to(torch.float64)
-    if not model.feet:
+def source_stance(rig: Rig, motion: Motion, *, loops: bool = False) -> Stance:
+    """Which feet of a source stand, at ``CONTACT_RATE``: as it is understood when it is retargeted."""
+    return _at_contact_rate(rig, motion, loops, lambda root, rotations, fps: standing(rig, root, rotations, fps))
+
+
+def detected_stance(rig: Rig, motion: Motion, *, loops: bool = False) -> Stance:
+    """Which feet of a motion stand, at ``CONTACT_RATE``: low over y = 0, and slow or moving back under the body."""
+    model = limb_model(rig)
+
+    def found(root: FrameVectors, rotations: JointRotations, fps: float) -> Stance:
+        seen = foot_motion(model, root, rotations, np.zeros(len(model.feet)), fps)
+        return detect_stance(seen.feet, seen.velocities, seen.velocity, fps)
+
+    return _at_contact_rate(rig, motion, loops, found)
+
+
+def _at_contact_rate(
+    rig: Rig, motion: Motion, loops: bool, find: Callable[[FrameVectors, JointRotations, float], Stance]
+) -> Stance:
+    """Stance between the frames, too; that of a loop is found in the middle of three cycles."""
+    if not rig.legs:
         return np.zeros((motion.frame_count, 0), bool)
-    root, rotations = pose.root_position.numpy(), joint_rotations(rig.skeleton, pose).numpy()
-    seen = foot_motion(model, root, rotations, np.zeros(len(model.feet)), motion.fps)
-    return detect_stance(seen.feet, seen.velocities, seen.velocity, motion.fps)
+    steps, count = steps_per_frame(motion.fps), motion.frame_count
+    around = repeat(motion, 3) if loops else motion
+    pose = around.pose.detach().to(torch.float64)
+    stance = find(*divided(pose.root_position.numpy(), joint_rotations(rig.skeleton, pose).numpy(), steps), motion.fps * steps)
+    return stance[(count - 1) * steps : 2 * (count - 1) * steps + 1] if loops else stance
 
 
 def phase_difference(one: Stance, other: Stance) -> float | None:
