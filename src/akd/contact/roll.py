@@ -20,6 +20,10 @@ MAX_ROLL_SPEED = 0.4
 """In stance the middle of a sole should roll no faster than this [ℓ/s]."""
 TILT_SHARES = (1.0, 0.85, 0.7, 0.55, 0.4)
 """Shares of its tilt that a standing foot may keep, tried one after the other until it rolls slowly enough."""
+MAX_EVEN_ROLL_SPEED = 0.45
+"""A foot that rolls evenly over its stance and is faster than this tilts less [ℓ/s]."""
+EVEN_TILT_SHARES = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4)
+"""Shares of its tilt that it may keep, tried one after the other."""
 TILT_EASE = 0.06
 """Time over which a foot comes back to its own tilt after a stance [s]."""
 
@@ -53,25 +57,55 @@ def limit_roll_speed(
 
 
 def even_roll(model: LimbModel, root: FrameVectors, rotations: JointRotations, stance: Stance, fps: float) -> JointRotations:
-    """The same rotations with the roll of standing feet spread over the stance: none is reduced, and both ends stay.
+    """The same rotations with the roll of standing feet spread over the stance, its ends as they are.
 
     A foot that tips onto its toes in the last moment of its stance begins to do so earlier, and one that slaps down from
-    its heel takes longer for it, so that the middle of the sole moves no faster than ``MAX_ROLL_SPEED`` where time allows.
+    its heel takes longer for it, so that the middle of the sole moves no faster than ``MAX_ROLL_SPEED``. Where a stance is
+    too short for that, the foot rolls as evenly as it can, and tilts less if that is faster than ``MAX_EVEN_ROLL_SPEED``.
     """
     stage, position = local_to_stage(model.skeleton, root, rotations)
-    out = rotations.copy()
+    out = rotations
     for number, foot in enumerate(model.feet):
-        chain = leg_chain(model, number)
-        if not foot.sole.size or len(chain) == 1 or not stance[:, number].any():
-            continue
-        path, when = _rolling_foot_path(model, number, stage, position), np.arange(len(stage), dtype=float)
-        for start, end in intervals(stance[:, number]):
-            rolled = np.concatenate(([0.0], np.linalg.norm(np.diff(path[start:end], axis=0), axis=-1).cumsum()))
-            when[start:end] = start + _evenly(rolled, MAX_ROLL_SPEED / fps)
-        turned = stage.copy()
-        for joint in np.flatnonzero(model.skeleton.is_ancestor[chain[-1]]):
-            turned[:, joint] = _at_times(stage[:, joint], when)
-            out[:, joint] = np.swapaxes(turned[:, model.skeleton.parents[joint]], -1, -2) @ turned[:, joint]
+        if foot.sole.size and len(leg_chain(model, number)) > 1 and stance[:, number].any():
+            out = _less_tilted(model, number, stage, position, out, stance[:, number], fps)
+            out = _evenly_rolling(model, number, *local_to_stage(model.skeleton, root, out), out, stance[:, number], fps)
+    return out
+
+
+def _less_tilted(
+    model: LimbModel, number: int, stage: JointRotations, position: JointPositions, rotations: JointRotations,
+    stance: Bool[np.ndarray, " frame"], fps: float,
+) -> JointRotations:  # fmt: skip
+    """One foot tilted less in every stance that is too short for its roll, and around it."""
+    stances, width = intervals(stance), max(TILT_EASE * fps, 1.0)
+    flat = _flattest(model, number, stage, position, stance)
+    root, out, less = position[:, 0], rotations, np.zeros(len(stance))
+    for tried in EVEN_TILT_SHARES:
+        path = _rolling_foot_path(model, number, *local_to_stage(model.skeleton, root, out))
+        rolled = np.concatenate(([0.0], np.linalg.norm(np.diff(path, axis=0), axis=-1).cumsum())) * fps
+        fast = [(a, b) for a, b in stances if rolled[b - 1] - rolled[a] > MAX_EVEN_ROLL_SPEED * (b - 1 - a)]
+        if not fast:
+            break
+        for a, b in fast:
+            less[a:b] = 1 - tried
+        near = gaussian_filter1d(maximum_filter1d(less, 2 * round(width) + 1, mode="nearest"), width, mode="nearest")
+        out = _tilted(model, number, stage, rotations, flat, 1 - near)
+    return out
+
+
+def _evenly_rolling(
+    model: LimbModel, number: int, stage: JointRotations, position: JointPositions, rotations: JointRotations,
+    stance: Bool[np.ndarray, " frame"], fps: float,
+) -> JointRotations:  # fmt: skip
+    """One foot and its toes turned as before, but at moments that make it roll evenly."""
+    path, when = _rolling_foot_path(model, number, stage, position), np.arange(len(stage), dtype=float)
+    for start, end in intervals(stance):
+        rolled = np.concatenate(([0.0], np.linalg.norm(np.diff(path[start:end], axis=0), axis=-1).cumsum()))
+        when[start:end] = start + _evenly(rolled, MAX_ROLL_SPEED / fps)
+    out, turned = rotations.copy(), stage.copy()
+    for joint in np.flatnonzero(model.skeleton.is_ancestor[model.feet[number].leg.chain[-1]]):
+        turned[:, joint] = _at_times(stage[:, joint], when)
+        out[:, joint] = np.swapaxes(turned[:, model.skeleton.parents[joint]], -1, -2) @ turned[:, joint]
     return out
 
 

@@ -33,6 +33,8 @@ MAX_CROUCH = 0.08
 """The body is lowered by no more than this for legs that do not reach their feet [ℓ]; beyond it the feet are drawn along."""
 IN_PLACE_SHARE = 0.5
 """A clip walks in place if it lacks more than this share of the speed that its standing feet imply; others travel as they do."""
+MAX_RISE = 0.1
+"""A foot that is still out of reach leaves the ground by as much before it is drawn along [ℓ]."""
 LOW_FOOT, HIGH_FOOT = 0.25, 0.5
 """Up to the first height the sole of a foot is as high as the source's; from the second on its ankle is [ℓ]."""
 CLEARANCE = 0.07
@@ -192,4 +194,5 @@ def _settled(
     need = np.minimum(overstretch(model, cleared, local, paths), MAX_CROUCH)
     lowered = cleared - crouch(need, stance, fps)[:, None] * UP
     lowered = clear_ground(model, lowered, local) if model.rig.mesh.vertex_count else lowered
-    return lowered, solve_legs(model, lowered, local, within_reach(model, lowered, local, paths))
+    raised = paths + np.clip(overstretch(model, lowered, local, paths), 0.0, MAX_RISE)[..., None] * UP
+    return lowered, solve_legs(model, lowered, local, within_reach(model, lowered, local, raised))
