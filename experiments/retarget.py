@@ -1,7 +1,9 @@
 """Retargeting measured: captures of people on two-legged rigs, artists' clips between four-legged rigs.
 
 ``python -m experiments.retarget --motions DIR --assets DIR`` prints a row for every clip on every rig, and a summary by action.
-``--part test`` measures on held-out captures; ``--sheets DIR`` writes contact sheets, the source above its targets.
+``--part test`` measures on held-out captures; ``--sheets DIR`` writes contact sheets, the source above its targets. Both judges
+say what they see in the clip and in what became of it: the recogniser names an action, and the check of the clip's own action
+is passed or not.
 """
 
 import json
@@ -15,6 +17,8 @@ import numpy as np
 import tyro
 
 from akd.assets import load_rig
+from akd.measure.judge import judge
+from akd.motion import Motion
 from akd.retarget.measures import RetargetMeasures, measure_retarget, there_and_back
 from akd.retarget.retarget import RetargetResult, retarget
 from akd.retarget.source import SourceClip, load_clip
@@ -33,6 +37,8 @@ ANIMALS = {
     "motions/glb/m2m_fox.glb": ("Walk", "Run", "Jump", "Bite"),
 }
 LIMITS = {"skating": 0.05, "penetration": 0.01, "duty_difference": 0.05, "phase_difference": 0.05}
+CHECKED_AS = {"gallop": "run"}
+"""Actions whose check has another name."""
 COLUMNS = (
     "direction_error", "end_point_error", "contact_agreement", "duty_difference", "phase_difference", "amount", "skating",
     "penetration", "back", "load",
@@ -66,6 +72,16 @@ class Row:
     """There-and-back error [ℓ]."""
     load: float
     """Seconds of processor time per second of the clip."""
+    recognised: bool | None
+    """Does the recogniser name the same action before and after?"""
+    checked: bool | None
+    """Does the check of the clip's action say the same before and after?"""
+
+    @property
+    def same_action(self) -> bool | None:
+        """Do both judges, or the one that has a say, name the same action before and after?"""
+        said = [verdict for verdict in (self.recognised, self.checked) if verdict is not None]
+        return all(said) if said else None
 
     def value(self, column: str) -> float | None:
         return getattr(self, column) if column in ("back", "load") else asdict(self.numbers)[column]
@@ -95,7 +111,19 @@ def measured(action: str, source: SourceClip, target: Rig) -> tuple[Row, Retarge
     load = (time.process_time() - began) / max(source.motion.duration, 1e-9)
     numbers = measure_retarget(result, source.rig, target)
     clip = f"{source.rig.name}#{source.name}" if source.rig.mesh.vertex_count else source.name
-    return Row(action, clip, target.name, numbers, there_and_back(result, source.rig, target), load), result
+    judged = same_action(CHECKED_AS.get(action.strip("*"), action), (source.rig, source.motion), (target, result.motion))
+    return Row(action, clip, target.name, numbers, there_and_back(result, source.rig, target), load, *judged), result
+
+
+def same_action(action: str, before: tuple[Rig, Motion], after: tuple[Rig, Motion]) -> tuple[bool | None, bool | None]:
+    """Does the recogniser name the same action, and does the check of this action say the same?"""
+    one, other = judge(*before), judge(*after)
+    named = [None if said.looks_like is None else said.looks_like.action for said in (one, other)]
+    checks = [said.checks.get(action) for said in (one, other)]
+    return (
+        None if None in named else named[0] == named[1],
+        None if checks[0] is None or checks[1] is None else checks[0].passed == checks[1].passed,
+    )
 
 
 def study(clips: Iterator[tuple[str, str]], targets: list[Rig], options: Options) -> list[Row]:
@@ -123,21 +151,28 @@ def text_of(value: float | None) -> str:
 
 
 def line(row: Row) -> str:
-    return f"{row.action:8} {row.clip[:20]:20} {row.target[:20]:20}" + " ".join(text_of(row.value(c)) for c in COLUMNS)
+    return f"{row.action:8} {row.clip[:20]:20} {row.target[:20]:20}" + " ".join(text_of(row.value(c)) for c in COLUMNS) + (
+        "  " + " ".join({None: "–", True: "same", False: "other"}[said] for said in (row.recognised, row.checked))
+    )
 
 
 def summary(rows: list[Row]) -> Iterator[str]:
     """For each action the median of every number, and the share of rows within all limits."""
-    yield f"{'action':8} {'rows':>4} " + " ".join(c[:9].rjust(9) for c in COLUMNS) + "  within limits"
+    yield f"{'action':8} {'rows':>4} " + " ".join(c[:9].rjust(9) for c in COLUMNS) + "  within limits  same action"
     for action in [*dict.fromkeys(row.action for row in rows), "all"]:
         some = [row for row in rows if action in (row.action, "all")]
         medians = [[v for row in some if (v := row.value(c)) is not None] for c in COLUMNS]
         within = np.mean([is_within(row) for row in some])
         numbers = " ".join(f"{np.median(m):9.3f}" if m else "        –" for m in medians)
-        yield f"{action:8} {len(some):4} {numbers}  {within:.2f}"
+        said = [row.same_action for row in some if row.same_action is not None]
+        yield f"{action:8} {len(some):4} {numbers}  {within:13.2f} {share_text(said):>12}"
     worst = [[v for row in rows if (v := row.value(c)) is not None] for c in COLUMNS]
     yield f"{'worst':8} {'':4} " + " ".join(f"{(min(w) if c == 'contact_agreement' else max(w)):9.3f}" if w else "        –"
                                            for c, w in zip(COLUMNS, worst, strict=True))  # fmt: skip
+
+
+def share_text(said: list[bool]) -> str:
+    return f"{np.mean(said):.2f}" if said else "–"
 
 
 def is_within(row: Row) -> bool:
@@ -148,7 +183,7 @@ def is_within(row: Row) -> bool:
 
 def main(options: Options) -> None:
     rows = list[Row]()
-    print(f"{'action':8} {'clip':20} {'target':20}" + " ".join(c[:6] for c in COLUMNS))
+    print(f"{'action':8} {'clip':20} {'target':20}" + " ".join(c[:6] for c in COLUMNS) + "  recognised checked")
     if options.kind != "animals":
         rows += study(captures(options), [load_rig(options.shared / file) for file in PEOPLE], options)
     if options.kind != "people":

@@ -29,7 +29,7 @@ CATCH_UP_SHARE = 0.5
 END_RISE = 3
 """Frames in which a foot rises to its clearance after the last stance of a clip, or sinks from it before the first."""
 RISE_SHARE = 0.4
-"""Share of that time in which it rises to its clearance: up first, then on."""
+"""Share of that time in which it rises to its clearance unless another is asked for: up first, then on."""
 SWING_SMOOTHING, SMOOTHING_ONSET = 0.12, 0.28
 """Standard deviation of the smoothing of a swing, and how long it takes to set in and to end, as shares of the swing."""
 Stance = Bool[np.ndarray, "frame foot"]
@@ -126,6 +126,7 @@ def lock_paths(
     catch_up: float = CATCH_UP_SHARE,
     *,
     clear_ends: bool = False,
+    rise: float | None = None,
     end_rise: float = END_RISE,
     early: float = 0.0,
 ) -> Feet:
@@ -133,13 +134,14 @@ def lock_paths(
 
     A standing foot is held at the middle of its drift and at y = 0, or moves only as it rolls over the ground (``rolling``).
     Between two stances the correction passes smoothly from one to the other, so a swing keeps its shape; it is only lifted
-    where it would brush over the ground, to this ``clearance``, and catches up with its path over this share of the swing.
+    where it would brush over the ground, to this ``clearance`` within the share ``rise`` of the swing, and catches up with its
+    path over the share ``catch_up``.
     With ``clear_ends`` feet that swing before their first stance or after their last one are lifted too, over ``end_rise``
     frames. Feet begin to rise by ``early`` of the time they take for it before their stance ends, and stop as late.
     """
     rolling = np.zeros_like(feet) if rolling is None else rolling
     paths = [
-        _locked_foot(feet[:, foot], intervals(stance[:, foot]), rolling[:, foot], clearance, catch_up, early)
+        _locked_foot(feet[:, foot], intervals(stance[:, foot]), rolling[:, foot], clearance, catch_up, rise or RISE_SHARE * catch_up, early)
         for foot in range(feet.shape[1])
     ]
     out = np.stack(paths, 1) if paths else feet
@@ -165,7 +167,7 @@ def _end_floor(
 
 def _locked_foot(
     path: FrameVectors, stances: list[tuple[int, int]], rolling: FrameVectors, clearance: float, catch_up: float,
-    early: float,
+    rise: float, early: float,
 ) -> FrameVectors:  # fmt: skip
     floor, time = np.zeros(len(path)), np.arange(len(path))
     if not stances:
@@ -183,7 +185,7 @@ def _locked_foot(
         leaving, landing = held[k][-1], held[k + 1][0]
         if np.linalg.norm(landing - leaving) > MIN_STEP:
             away = np.minimum(time - left + 1, right - time) / (right - left + 1)
-            floor = np.maximum(floor, clearance * quintic_step(away / (RISE_SHARE * catch_up) + early))
+            floor = np.maximum(floor, clearance * quintic_step(away / rise + early))
             # Up first, then on: a foot that is still low does not move over the ground yet.
             moved[:, [0, 2]] += ((1 - quintic_step(u / catch_up))[:, None] * (leaving - moved))[:, [0, 2]]
             moved[:, [0, 2]] += ((1 - quintic_step((1 - u) / catch_up))[:, None] * (landing - moved))[:, [0, 2]]

@@ -14,7 +14,7 @@ from akd.character.limb_model import FrameVectors, JointRotations, LimbModel, li
 from akd.contact.clearance import clear_ground, penetrating_vertices
 from akd.contact.foot_lock import foot_positions, overstretch, solve_legs, within_reach
 from akd.contact.measures import Feet
-from akd.contact.prepare import FootMotion, crouch, drop_unreachable, foot_motion, with_implied_travel
+from akd.contact.prepare import FootMotion, crouch, foot_motion, with_implied_travel
 from akd.contact.roll import even_roll, rolling_path
 from akd.contact.stance import Stance, close_gaps, detect_stance, lock_paths, quintic_step
 from akd.contact.traces import in_heading_frame, yaw
@@ -28,7 +28,9 @@ UP = np.array([0.0, 1.0, 0.0])
 GROUND_QUANTILE = 0.2
 """The ground is where the lowest foot is for this share of the clip; lower are toes that dig in."""
 MAX_LEVEL = 0.1
-"""A foot does not stand farther than this from the ground [ℓ]."""
+"""The ground of a foot is not farther than this from y = 0 [ℓ]."""
+MAX_STANDING_HEIGHT = 0.15
+"""Nor is a foot higher than this above its own ground one that stands, even where no other does and the body does not fall [ℓ]."""
 MAX_CROUCH = 0.08
 """The body is lowered by no more than this for legs that do not reach their feet [ℓ]; beyond it the feet are drawn along."""
 IN_PLACE_SHARE = 0.5
@@ -39,8 +41,8 @@ LOW_FOOT, HIGH_FOOT = 0.25, 0.5
 """Up to the first height the sole of a foot is as high as the source's; from the second on its ankle is [ℓ]."""
 CLEARANCE = 0.07
 """Feet that swing clear the ground by this [ℓ]: higher than what passes for standing."""
-CATCH_UP = 0.2
-"""Share of a swing in which a foot that was locked catches up with its path."""
+CATCH_UP, RISE = 0.08, 0.1
+"""Shares of a swing in which a foot that was locked catches up with its path, and in which it rises."""
 EARLY = 0.63
 """Share of its rise by which a foot begins to leave the ground before the end of its stance: it counts as standing until
 then, and so does the source's."""
@@ -86,7 +88,6 @@ def ground_source(rig: Rig, root: FrameVectors, local: JointRotations, fps: floa
             root, added = moved, given
             motion = foot_motion(model, root, local, levels, fps)
     stance = _stance_of(rig, root, motion, fps)
-    stance = drop_unreachable(model, root, local, stance)
     return GroundedSource(_performance(model, root, local, fps), motion.feet, stance, added, raised)
 
 
@@ -104,7 +105,8 @@ def _levels(model: LimbModel, root: FrameVectors, local: JointRotations) -> tupl
 
 
 def _stance_of(rig: Rig, root: FrameVectors, motion: FootMotion, fps: float) -> Stance:
-    return close_gaps(detect_stance(motion.feet, motion.velocities, motion.velocity, fps), root[:, 1], rig.gravity, fps)
+    found = detect_stance(motion.feet, motion.velocities, motion.velocity, fps)
+    return close_gaps(found, root[:, 1], rig.gravity, fps) & (motion.feet[..., 1] < MAX_STANDING_HEIGHT)
 
 
 def _without_travel(root: FrameVectors) -> FrameVectors:
@@ -167,7 +169,7 @@ def lock_feet(
         return local, feet
     local = even_roll(model, root, local, stance, fps)
     rolling = rolling_path(model, root, local)
-    return local, lock_paths(feet, stance, rolling, CLEARANCE, CATCH_UP, clear_ends=True, end_rise=END_RISE * fps, early=EARLY)
+    return local, lock_paths(feet, stance, rolling, CLEARANCE, CATCH_UP, clear_ends=True, rise=RISE, end_rise=END_RISE * fps, early=EARLY)
 
 
 def settle(

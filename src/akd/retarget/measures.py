@@ -25,7 +25,9 @@ from akd.rig import Rig
 from akd.skeleton import forward_kinematics, joint_rotations
 
 MIN_STRIDES = 2
-"""Touch-downs of every foot from which on phases are compared."""
+"""Touch-downs of every foot from which on phases are compared,"""
+MIN_RHYTHM = 0.8
+"""and how nearly they fall on the same moment of each stride: those of walks and runs do by .9 and more."""
 
 
 @dataclass(frozen=True)
@@ -108,15 +110,25 @@ def _at_contact_rate(
 
 
 def phase_difference(one: Stance, other: Stance) -> float | None:
-    """Largest difference of touch-down phases against the first foot; None if some foot lands less than twice."""
+    """Largest difference of touch-down phases against the first foot.
+
+    None if some foot lands less than twice, or if those of the first motion land without a rhythm: a dance has no phases.
+    """
     landings = [_touch_downs(stance) for stance in (one, other)]
     if one.shape[1] < 2 or any(len(times) < MIN_STRIDES for foot in landings for times in foot):
         return None
     period = float(np.median([np.median(np.diff(times)) for times in landings[0]]))
+    if min(_rhythm(times / period) for times in landings[0]) < MIN_RHYTHM:
+        return None
     phases = [np.array([circular_mean(times / period) for times in foot]) for foot in landings]
     apart = np.array([phase - phase[0] for phase in phases])
     difference = apart[0] - apart[1]
     return float(np.abs((difference + 0.5) % 1.0 - 0.5).max())
+
+
+def _rhythm(phases: Float[np.ndarray, " landing"]) -> float:
+    """1 if a foot lands at the same moment of every stride, 0 if at any."""
+    return float(abs(np.exp(2j * np.pi * phases).mean()))
 
 
 def _cycles(stance: Stance, loops: bool) -> Bool[np.ndarray, "repeated foot"]:
