@@ -22,7 +22,7 @@ TILT_SHARES = (1.0, 0.85, 0.7, 0.55, 0.4)
 """Shares of its tilt that a standing foot may keep, tried one after the other until it rolls slowly enough."""
 MAX_EVEN_ROLL_SPEED = 0.45
 """A foot that rolls evenly over its stance and is faster than this tilts less [ℓ/s]."""
-EVEN_TILT_SHARES = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4)
+EVEN_TILT_SHARES = (0.85, 0.7, 0.55, 0.4, 0.25, 0.1)
 """Shares of its tilt that it may keep, tried one after the other."""
 TILT_EASE = 0.06
 """Time over which a foot comes back to its own tilt after a stance [s]."""

@@ -39,11 +39,11 @@ MAX_RISE = 0.1
 """A foot that is still out of reach leaves the ground by as much before it is drawn along [ℓ]."""
 LOW_FOOT, HIGH_FOOT = 0.25, 0.5
 """Up to the first height the sole of a foot is as high as the source's; from the second on its ankle is [ℓ]."""
-CLEARANCE = 0.07
+CLEARANCE = 0.06
 """Feet that swing clear the ground by this [ℓ]: higher than what passes for standing."""
-CATCH_UP, RISE = 0.08, 0.1
+CATCH_UP, RISE = 0.05, 0.1
 """Shares of a swing in which a foot that was locked catches up with its path, and in which it rises."""
-EARLY = 0.63
+EARLY = 0.75
 """Share of its rise by which a foot begins to leave the ground before the end of its stance: it counts as standing until
 then, and so does the source's."""
 END_RISE = 0.1
@@ -104,9 +104,18 @@ def _levels(model: LimbModel, root: FrameVectors, local: JointRotations) -> tupl
     return feet, foot_levels(feet[..., 1], in_heading_frame(feet, root, yaw(local[:, 0]))[..., 0])
 
 
+def found_stance(motion: FootMotion, fps: float) -> Stance:
+    """Which feet stand: low and slow, or moving back under the body, but over the ground no faster than the body does.
+
+    A dancer's foot that goes back quickly is pulled under the body, too, and yet it does not stand.
+    """
+    over_ground = np.linalg.norm(np.gradient(motion.feet[..., [0, 2]], axis=0), axis=-1) * fps
+    pulled = (over_ground <= np.linalg.norm(motion.velocity))[..., None] * motion.velocities
+    return detect_stance(motion.feet, pulled, motion.velocity, fps)
+
+
 def _stance_of(rig: Rig, root: FrameVectors, motion: FootMotion, fps: float) -> Stance:
-    found = detect_stance(motion.feet, motion.velocities, motion.velocity, fps)
-    return close_gaps(found, root[:, 1], rig.gravity, fps) & (motion.feet[..., 1] < MAX_STANDING_HEIGHT)
+    return close_gaps(found_stance(motion, fps), root[:, 1], rig.gravity, fps) & (motion.feet[..., 1] < MAX_STANDING_HEIGHT)
 
 
 def _without_travel(root: FrameVectors) -> FrameVectors:

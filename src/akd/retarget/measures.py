@@ -12,12 +12,12 @@ from akd.character.leg import main_chain
 from akd.character.limb_model import FrameVectors, JointRotations, limb_model
 from akd.contact.measures import penetration, skating_ratio
 from akd.contact.prepare import foot_motion
-from akd.contact.stance import Stance, detect_stance
+from akd.contact.stance import Stance
 from akd.contact.traces import trace
 from akd.gait.measures import circular_mean
 from akd.motion import Motion, repeat
 from akd.retarget.correspondence import limb_length
-from akd.retarget.feet import standing
+from akd.retarget.feet import found_stance, standing
 from akd.retarget.retarget import RetargetResult, retarget
 from akd.retarget.sampling import divided, steps_per_frame
 from akd.retarget.transfer import Performance, limb_points
@@ -91,7 +91,7 @@ def detected_stance(rig: Rig, motion: Motion, *, loops: bool = False) -> Stance:
 
     def found(root: FrameVectors, rotations: JointRotations, fps: float) -> Stance:
         seen = foot_motion(model, root, rotations, np.zeros(len(model.feet)), fps)
-        return detect_stance(seen.feet, seen.velocities, seen.velocity, fps)
+        return found_stance(seen, fps)
 
     return _at_contact_rate(rig, motion, loops, found)
 
