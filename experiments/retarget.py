@@ -151,9 +151,9 @@ def text_of(value: float | None) -> str:
 
 
 def line(row: Row) -> str:
-    return f"{row.action:8} {row.clip[:20]:20} {row.target[:20]:20}" + " ".join(text_of(row.value(c)) for c in COLUMNS) + (
-        "  " + " ".join({None: "–", True: "same", False: "other"}[said] for said in (row.recognised, row.checked))
-    )
+    numbers = " ".join(text_of(row.value(c)) for c in COLUMNS)
+    said = " ".join({None: "–", True: "same", False: "other"}[said] for said in (row.recognised, row.checked))
+    return f"{row.action:8} {row.clip[:20]:20} {row.target[:20]:20}{numbers}  {said}"
 
 
 def summary(rows: list[Row]) -> Iterator[str]:

@@ -35,6 +35,13 @@ def rolling_path(model: LimbModel, root: FrameVectors, rotations: JointRotations
     return np.stack(paths, 1) if paths else np.zeros((len(root), 0, 3))
 
 
+def slowed(rolling: Feet, fps: float) -> Feet:
+    """Rolling paths no faster than ``MAX_EVEN_ROLL_SPEED``: a foot that turns faster than it can roll slips a little."""
+    steps = np.diff(rolling, axis=0, prepend=rolling[:1])
+    length = np.linalg.norm(steps, axis=-1, keepdims=True) * fps
+    return np.cumsum(steps * np.minimum(1.0, MAX_EVEN_ROLL_SPEED / np.maximum(length, 1e-9)), axis=0)
+
+
 def limit_roll_speed(
     model: LimbModel, root: FrameVectors, rotations: JointRotations, stance: Stance, fps: float
 ) -> JointRotations:

@@ -23,7 +23,7 @@ FLIGHT_GRAVITY_SHARE = 0.5
 SWING_CLEARANCE = 0.045
 """Feet that swing forward are carried at least this high, clear of what counts as contact [ℓ]."""
 MIN_STEP = 0.1
-"""Two prints farther apart than this have a swing between them [ℓ]."""
+"""Two prints farther apart than this, or a foot that goes farther between them, have a swing between them [ℓ]."""
 CATCH_UP_SHARE = 0.5
 """Share of a swing in which a foot that was locked catches up with its path; the same at its end."""
 END_RISE = 3
@@ -140,8 +140,9 @@ def lock_paths(
     frames. Feet begin to rise by ``early`` of the time they take for it before their stance ends, and stop as late.
     """
     rolling = np.zeros_like(feet) if rolling is None else rolling
+    rise = RISE_SHARE * catch_up if rise is None else rise
     paths = [
-        _locked_foot(feet[:, foot], intervals(stance[:, foot]), rolling[:, foot], clearance, catch_up, rise or RISE_SHARE * catch_up, early)
+        _locked_foot(feet[:, foot], intervals(stance[:, foot]), rolling[:, foot], clearance, catch_up, rise, early)
         for foot in range(feet.shape[1])
     ]
     out = np.stack(paths, 1) if paths else feet
@@ -151,9 +152,7 @@ def lock_paths(
     return out
 
 
-def _end_floor(
-    path: FrameVectors, stance: Bool[np.ndarray, " frame"], rise: float, early: float
-) -> Float[np.ndarray, " frame"]:
+def _end_floor(path: FrameVectors, stance: Bool[np.ndarray, " frame"], rise: float, early: float) -> Float[np.ndarray, " frame"]:
     """The least height of a foot before its first stance and after its last one, where it moves over the ground there [ℓ]."""
     floor, stances, time = np.zeros(len(path)), intervals(stance), np.arange(len(path))
     if not stances:
@@ -183,7 +182,7 @@ def _locked_foot(
         u = np.arange(1, right - left + 1) / (right - left + 1)
         moved = path[left:right] + shift[left - 1] + quintic_step(u)[:, None] * (shift[right] - shift[left - 1])
         leaving, landing = held[k][-1], held[k + 1][0]
-        if np.linalg.norm(landing - leaving) > MIN_STEP:
+        if max(np.linalg.norm(landing - leaving), np.linalg.norm(np.ptp(moved[:, [0, 2]], axis=0))) > MIN_STEP:
             away = np.minimum(time - left + 1, right - time) / (right - left + 1)
             floor = np.maximum(floor, clearance * quintic_step(away / rise + early))
             # Up first, then on: a foot that is still low does not move over the ground yet.

@@ -15,7 +15,7 @@ from akd.contact.clearance import clear_ground, penetrating_vertices
 from akd.contact.foot_lock import foot_positions, overstretch, solve_legs, within_reach
 from akd.contact.measures import Feet
 from akd.contact.prepare import FootMotion, crouch, foot_motion, with_implied_travel
-from akd.contact.roll import even_roll, rolling_path
+from akd.contact.roll import even_roll, rolling_path, slowed
 from akd.contact.stance import Stance, close_gaps, detect_stance, lock_paths, quintic_step
 from akd.contact.traces import in_heading_frame, yaw
 from akd.contact.treadmill import foot_levels
@@ -30,7 +30,7 @@ GROUND_QUANTILE = 0.2
 MAX_LEVEL = 0.1
 """The ground of a foot is not farther than this from y = 0 [ℓ]."""
 MAX_STANDING_HEIGHT = 0.15
-"""Nor is a foot higher than this above its own ground one that stands, even where no other does and the body does not fall [ℓ]."""
+"""Nor does a foot stand that is higher than this above it, even where no other stands and the body does not fall [ℓ]."""
 MAX_CROUCH = 0.08
 """The body is lowered by no more than this for legs that do not reach their feet [ℓ]; beyond it the feet are drawn along."""
 IN_PLACE_SHARE = 0.5
@@ -39,7 +39,7 @@ MAX_RISE = 0.1
 """A foot that is still out of reach leaves the ground by as much before it is drawn along [ℓ]."""
 LOW_FOOT, HIGH_FOOT = 0.25, 0.5
 """Up to the first height the sole of a foot is as high as the source's; from the second on its ankle is [ℓ]."""
-CLEARANCE = 0.06
+CLEARANCE = 0.055
 """Feet that swing clear the ground by this [ℓ]: higher than what passes for standing."""
 CATCH_UP, RISE = 0.05, 0.1
 """Shares of a swing in which a foot that was locked catches up with its path, and in which it rises."""
@@ -177,8 +177,10 @@ def lock_feet(
     if not model.feet:
         return local, feet
     local = even_roll(model, root, local, stance, fps)
-    rolling = rolling_path(model, root, local)
-    return local, lock_paths(feet, stance, rolling, CLEARANCE, CATCH_UP, clear_ends=True, rise=RISE, end_rise=END_RISE * fps, early=EARLY)
+    rolling = slowed(rolling_path(model, root, local), fps)
+    return local, lock_paths(
+        feet, stance, rolling, CLEARANCE, CATCH_UP, clear_ends=True, rise=RISE, end_rise=END_RISE * fps, early=EARLY
+    )
 
 
 def settle(

@@ -31,15 +31,11 @@ def divided(root: FrameVectors, rotations: JointRotations, steps: int) -> tuple[
     return _cubic(root, steps), matrices
 
 
-def _cubic(values: Float[np.ndarray, "frame *shape"], steps: int) -> Float[np.ndarray, "step *shape"]:
+def _cubic(values: Float[np.ndarray, " frame *shape"], steps: int) -> Float[np.ndarray, " step *shape"]:
     """Catmull–Rom curves through frames; straight on beyond the ends."""
-    p0, p1, p2, p3 = (_shifted(values, by) for by in (-1, 0, 1, 2))
+    ahead = 2 * values[-1:] - values[-2:-1]
+    padded = np.concatenate((2 * values[:1] - values[1:2], values, ahead))
+    a, b, c, d = (padded[by : by + len(values) - 1, None] for by in range(4))
     u = (np.arange(steps) / steps).reshape(1, -1, *[1] * (values.ndim - 1))
-    a, b, c, d = (part[:-1, None] for part in (p0, p1, p2, p3))
     curve = b + u * ((c - a) / 2 + u * ((2 * a - 5 * b + 4 * c - d) / 2 + u * (3 * (b - c) + d - a) / 2))
     return np.concatenate((curve.reshape(-1, *values.shape[1:]), values[-1:]))
-
-
-def _shifted(values: np.ndarray, by: int) -> np.ndarray:
-    padded = np.concatenate((2 * values[:1] - values[1:2], values, 2 * values[-1:] - values[-2:-1], 2 * values[-1:] - values[-2:-1]))
-    return padded[1 + by : 1 + by + len(values)]
