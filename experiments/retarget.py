@@ -19,7 +19,7 @@ import tyro
 from akd.assets import load_rig
 from akd.measure.judge import judge
 from akd.motion import Motion
-from akd.retarget.measures import RetargetMeasures, measure_retarget, there_and_back
+from akd.retarget.measures import ContactMeasures, RetargetMeasures, contact_measures, measure_retarget, there_and_back
 from akd.retarget.retarget import RetargetResult, retarget
 from akd.retarget.source import SourceClip, load_clip
 from akd.rig import Rig
@@ -68,6 +68,8 @@ class Row:
     clip: str
     target: str
     numbers: RetargetMeasures
+    at_frames: ContactMeasures
+    """Contacts compared at the frames of the clip alone, too."""
     back: float
     """There-and-back error [ℓ]."""
     load: float
@@ -112,7 +114,8 @@ def measured(action: str, source: SourceClip, target: Rig) -> tuple[Row, Retarge
     numbers = measure_retarget(result, source.rig, target)
     clip = f"{source.rig.name}#{source.name}" if source.rig.mesh.vertex_count else source.name
     judged = same_action(CHECKED_AS.get(action.strip("*"), action), (source.rig, source.motion), (target, result.motion))
-    return Row(action, clip, target.name, numbers, there_and_back(result, source.rig, target), load, *judged), result
+    at_frames = contact_measures(result, source.rig, target, between_frames=False)
+    return Row(action, clip, target.name, numbers, at_frames, there_and_back(result, source.rig, target), load, *judged), result
 
 
 def same_action(action: str, before: tuple[Rig, Motion], after: tuple[Rig, Motion]) -> tuple[bool | None, bool | None]:
@@ -158,14 +161,14 @@ def line(row: Row) -> str:
 
 def summary(rows: list[Row]) -> Iterator[str]:
     """For each action the median of every number, and the share of rows within all limits."""
-    yield f"{'action':8} {'rows':>4} " + " ".join(c[:9].rjust(9) for c in COLUMNS) + "  within limits  same action"
+    yield f"{'action':8} {'rows':>4} " + " ".join(c[:9].rjust(9) for c in COLUMNS) + "  within limits  at frames  same action"
     for action in [*dict.fromkeys(row.action for row in rows), "all"]:
         some = [row for row in rows if action in (row.action, "all")]
         medians = [[v for row in some if (v := row.value(c)) is not None] for c in COLUMNS]
-        within = np.mean([is_within(row) for row in some])
+        within, at_frames = (np.mean([is_within(row, at) for row in some]) for at in (False, True))
         numbers = " ".join(f"{np.median(m):9.3f}" if m else "        –" for m in medians)
         said = [row.same_action for row in some if row.same_action is not None]
-        yield f"{action:8} {len(some):4} {numbers}  {within:13.2f} {share_text(said):>12}"
+        yield f"{action:8} {len(some):4} {numbers}  {within:13.2f} {at_frames:10.2f} {share_text(said):>12}"
     worst = [[v for row in rows if (v := row.value(c)) is not None] for c in COLUMNS]
     yield f"{'worst':8} {'':4} " + " ".join(f"{(min(w) if c == 'contact_agreement' else max(w)):9.3f}" if w else "        –"
                                            for c, w in zip(COLUMNS, worst, strict=True))  # fmt: skip
@@ -175,8 +178,11 @@ def share_text(said: list[bool]) -> str:
     return f"{np.mean(said):.2f}" if said else "–"
 
 
-def is_within(row: Row) -> bool:
+def is_within(row: Row, at_frames: bool = False) -> bool:
+    """Does a row keep all limits, contacts compared between the frames or at the frames alone?"""
     values = {name: row.value(name) for name in LIMITS}
+    if at_frames:
+        values |= {name: value for name, value in row.at_frames._asdict().items() if name in LIMITS}
     amount = row.numbers.amount
     return all(v is None or v <= LIMITS[name] for name, v in values.items()) and (amount is None or abs(amount - 1) <= 0.15)
 

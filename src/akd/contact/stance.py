@@ -23,7 +23,7 @@ FLIGHT_GRAVITY_SHARE = 0.5
 SWING_CLEARANCE = 0.045
 """Feet that swing forward are carried at least this high, clear of what counts as contact [ℓ]."""
 MIN_STEP = 0.1
-"""Two prints farther apart than this, or a foot that goes farther between them, have a swing between them [ℓ]."""
+"""Two prints farther apart than this have a swing between them [ℓ]."""
 CATCH_UP_SHARE = 0.5
 """Share of a swing in which a foot that was locked catches up with its path; the same at its end."""
 END_RISE = 3
@@ -137,12 +137,13 @@ def lock_paths(
     where it would brush over the ground, to this ``clearance`` within the share ``rise`` of the swing, and catches up with its
     path over the share ``catch_up``.
     With ``clear_ends`` feet that swing before their first stance or after their last one are lifted too, over ``end_rise``
-    frames. Feet begin to rise by ``early`` of the time they take for it before their stance ends, and stop as late.
+    frames, and those that come back to where they stood. Feet begin to rise before their stance ends, by the share ``early`` of
+    the time they take for it, and have come down as late.
     """
     rolling = np.zeros_like(feet) if rolling is None else rolling
     rise = RISE_SHARE * catch_up if rise is None else rise
     paths = [
-        _locked_foot(feet[:, foot], intervals(stance[:, foot]), rolling[:, foot], clearance, catch_up, rise, early)
+        _locked_foot(feet[:, foot], intervals(stance[:, foot]), rolling[:, foot], clearance, catch_up, rise, early, clear_ends)
         for foot in range(feet.shape[1])
     ]
     out = np.stack(paths, 1) if paths else feet
@@ -166,7 +167,7 @@ def _end_floor(path: FrameVectors, stance: Bool[np.ndarray, " frame"], rise: flo
 
 def _locked_foot(
     path: FrameVectors, stances: list[tuple[int, int]], rolling: FrameVectors, clearance: float, catch_up: float,
-    rise: float, early: float,
+    rise: float, early: float, clear_returns: bool,
 ) -> FrameVectors:  # fmt: skip
     floor, time = np.zeros(len(path)), np.arange(len(path))
     if not stances:
@@ -182,9 +183,10 @@ def _locked_foot(
         u = np.arange(1, right - left + 1) / (right - left + 1)
         moved = path[left:right] + shift[left - 1] + quintic_step(u)[:, None] * (shift[right] - shift[left - 1])
         leaving, landing = held[k][-1], held[k + 1][0]
-        if max(np.linalg.norm(landing - leaving), np.linalg.norm(np.ptp(moved[:, [0, 2]], axis=0))) > MIN_STEP:
-            away = np.minimum(time - left + 1, right - time) / (right - left + 1)
-            floor = np.maximum(floor, clearance * quintic_step(away / rise + early))
+        away = np.ptp(moved[:, [0, 2]], axis=0) if clear_returns else landing - leaving
+        if max(np.linalg.norm(landing - leaving), np.linalg.norm(away)) > MIN_STEP:
+            from_ends = np.minimum(time - left + 1, right - time) / (right - left + 1)
+            floor = np.maximum(floor, clearance * quintic_step(from_ends / rise + early))
             # Up first, then on: a foot that is still low does not move over the ground yet.
             moved[:, [0, 2]] += ((1 - quintic_step(u / catch_up))[:, None] * (leaving - moved))[:, [0, 2]]
             moved[:, [0, 2]] += ((1 - quintic_step((1 - u) / catch_up))[:, None] * (landing - moved))[:, [0, 2]]

@@ -56,20 +56,39 @@ def measure_retarget(result: RetargetResult, source: Rig, target: Rig) -> Retarg
     """All numbers of one result but the way back."""
     limbs = _limbs(result, source, target)
     seen = trace(target, result.motion)
-    theirs = source_stance(source, result.source, loops=result.loops)
-    ours = detected_stance(target, result.motion, loops=result.loops)
-    feet = bool(target.legs)
+    contact = contact_measures(result, source, target)
     return RetargetMeasures(
         direction_error=_mean([_angle(pair) for pair in limbs if pair.same_shape]),
         end_point_error=_mean([_end_distance(pair) for pair in limbs]),
-        contact_agreement=float((theirs == ours).mean()) if feet else None,
-        duty_difference=float(np.abs(theirs.mean(0) - ours.mean(0)).max()) if feet else None,
-        phase_difference=phase_difference(_cycles(theirs, result.loops), _cycles(ours, result.loops)) if feet else None,
+        contact_agreement=contact.agreement,
+        duty_difference=contact.duty_difference,
+        phase_difference=contact.phase_difference,
         amount=_ratio(
             [(_path(x.ours, x.our_length), _path(x.theirs, x.their_length)) for x in limbs + _axial(result, source, target)]
         ),
-        skating=skating_ratio(seen.feet, seen.fps) if feet else None,
+        skating=skating_ratio(seen.feet, seen.fps) if target.legs else None,
         penetration=penetration(seen.lowest).max,
+    )
+
+
+class ContactMeasures(NamedTuple):
+    """Contacts of a retargeted motion against the source's; None where there are no feet, or no phases."""
+
+    agreement: float | None
+    duty_difference: float | None
+    phase_difference: float | None
+
+
+def contact_measures(result: RetargetResult, source: Rig, target: Rig, *, between_frames: bool = True) -> ContactMeasures:
+    """Contacts at ``CONTACT_RATE``, or at the frames alone, where one frame is up to .06 of a stride."""
+    if not target.legs:
+        return ContactMeasures(None, None, None)
+    theirs = source_stance(source, result.source, loops=result.loops, between_frames=between_frames)
+    ours = detected_stance(target, result.motion, loops=result.loops, between_frames=between_frames)
+    return ContactMeasures(
+        float((theirs == ours).mean()),
+        float(np.abs(theirs.mean(0) - ours.mean(0)).max()),
+        phase_difference(_cycles(theirs, result.loops), _cycles(ours, result.loops)),
     )
 
 
@@ -80,12 +99,13 @@ def there_and_back(result: RetargetResult, source: Rig, target: Rig) -> float:
     return float(np.linalg.norm(apart, axis=-1).mean())
 
 
-def source_stance(rig: Rig, motion: Motion, *, loops: bool = False) -> Stance:
+def source_stance(rig: Rig, motion: Motion, *, loops: bool = False, between_frames: bool = True) -> Stance:
     """Which feet of a source stand, at ``CONTACT_RATE``: as it is understood when it is retargeted."""
-    return _at_contact_rate(rig, motion, loops, lambda root, rotations, fps: standing(rig, root, rotations, fps))
+    steps = steps_per_frame(motion.fps) if between_frames else 1
+    return _stance_in_time(rig, motion, loops, steps, lambda root, rotations, fps: standing(rig, root, rotations, fps))
 
 
-def detected_stance(rig: Rig, motion: Motion, *, loops: bool = False) -> Stance:
+def detected_stance(rig: Rig, motion: Motion, *, loops: bool = False, between_frames: bool = True) -> Stance:
     """Which feet of a motion stand, at ``CONTACT_RATE``: low over y = 0, and slow or moving back under the body."""
     model = limb_model(rig)
 
@@ -93,16 +113,16 @@ def detected_stance(rig: Rig, motion: Motion, *, loops: bool = False) -> Stance:
         seen = foot_motion(model, root, rotations, np.zeros(len(model.feet)), fps)
         return found_stance(seen, fps)
 
-    return _at_contact_rate(rig, motion, loops, found)
+    return _stance_in_time(rig, motion, loops, steps_per_frame(motion.fps) if between_frames else 1, found)
 
 
-def _at_contact_rate(
-    rig: Rig, motion: Motion, loops: bool, find: Callable[[FrameVectors, JointRotations, float], Stance]
+def _stance_in_time(
+    rig: Rig, motion: Motion, loops: bool, steps: int, find: Callable[[FrameVectors, JointRotations, float], Stance]
 ) -> Stance:
-    """Stance between the frames, too; that of a loop is found in the middle of three cycles."""
+    """Stance at so many steps of every frame; that of a loop is found in the middle of three cycles."""
     if not rig.legs:
         return np.zeros((motion.frame_count, 0), bool)
-    steps, count = steps_per_frame(motion.fps), motion.frame_count
+    count = motion.frame_count
     around = repeat(motion, 3) if loops else motion
     pose = around.pose.detach().to(torch.float64)
     stance = find(*divided(pose.root_position.numpy(), joint_rotations(rig.skeleton, pose).numpy(), steps), motion.fps * steps)

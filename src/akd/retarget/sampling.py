@@ -18,7 +18,9 @@ def steps_per_frame(fps: float) -> int:
     return max(round(CONTACT_RATE / fps), 1)
 
 
-def divided(root: FrameVectors, rotations: JointRotations, steps: int) -> tuple[FrameVectors, JointRotations]:
+def divided(
+    root: FrameVectors, rotations: JointRotations, steps: int
+) -> tuple[Float[np.ndarray, "step 3"], Float[np.ndarray, "step joint 3 3"]]:
     """A motion with every frame divided into so many steps, on cubic curves through the frames, which stay as they are."""
     if steps == 1:
         return root, rotations
