@@ -8,7 +8,7 @@ is passed or not.
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
@@ -56,6 +56,8 @@ class Options:
     clips: int = 2
     """Captures of each action."""
     kind: Literal["all", "people", "animals"] = "all"
+    on: tuple[str, ...] = ()
+    """Only rigs whose name contains one of these; all without."""
     sheets: Path | None = None
     """Where contact sheets are written."""
 
@@ -107,6 +109,11 @@ def animal_clips(options: Options) -> Iterator[tuple[str, str]]:
             yield words.get(name.lower(), name.lower()), f"{options.shared / file}#{name}"
 
 
+def targets(files: Iterable[str], options: Options) -> list[Rig]:
+    rigs = [load_rig(options.shared / file) for file in files]
+    return [rig for rig in rigs if not options.on or any(word in rig.name for word in options.on)]
+
+
 def measured(action: str, source: SourceClip, target: Rig) -> tuple[Row, RetargetResult]:
     began = time.process_time()
     result = retarget(source.motion, source.rig, target)
@@ -129,13 +136,13 @@ def same_action(action: str, before: tuple[Rig, Motion], after: tuple[Rig, Motio
     )
 
 
-def study(clips: Iterator[tuple[str, str]], targets: list[Rig], options: Options) -> list[Row]:
+def study(clips: Iterator[tuple[str, str]], rigs: list[Rig], options: Options) -> list[Row]:
     """A row for every clip on every rig but its own."""
     rows = list[Row]()
     for action, text in clips:
         source = load_clip(text)
         pictures = []
-        for target in targets:
+        for target in rigs:
             if target.name == source.rig.name:
                 continue
             row, result = measured(action, source, target)
@@ -191,9 +198,9 @@ def main(options: Options) -> None:
     rows = list[Row]()
     print(f"{'action':8} {'clip':20} {'target':20}" + " ".join(c[:6] for c in COLUMNS) + "  recognised checked")
     if options.kind != "animals":
-        rows += study(captures(options), [load_rig(options.shared / file) for file in PEOPLE], options)
+        rows += study(captures(options), targets(PEOPLE, options), options)
     if options.kind != "people":
-        rows += study(animal_clips(options), [load_rig(options.shared / file) for file in ANIMALS], options)
+        rows += study(animal_clips(options), targets(ANIMALS, options), options)
     print(*summary(rows), sep="\n")
 
 

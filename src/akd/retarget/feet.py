@@ -37,6 +37,8 @@ IN_PLACE_SHARE = 0.5
 """A clip walks in place if it lacks more than this share of the speed that its standing feet imply; others travel as they do."""
 MAX_RISE = 0.1
 """A foot that is still out of reach leaves the ground by as much before it is drawn along [ℓ]."""
+MAX_SLIDE = 2.0
+"""A standing foot moves over the ground no faster than this many times the body: drawn feet, pulled back by a sine, by up to 1.6."""
 LOW_FOOT, HIGH_FOOT = 0.25, 0.5
 """Up to the first height the sole of a foot is as high as the source's; from the second on its ankle is [ℓ]."""
 CLEARANCE = 0.055
@@ -105,12 +107,12 @@ def _levels(model: LimbModel, root: FrameVectors, local: JointRotations) -> tupl
 
 
 def found_stance(motion: FootMotion, fps: float) -> Stance:
-    """Which feet stand: low and slow, or moving back under the body, but over the ground no faster than the body does.
+    """Which feet stand: low and slow, or moving back under the body, but over the ground at no more than ``MAX_SLIDE``.
 
     A dancer's foot that goes back quickly is pulled under the body, too, and yet it does not stand.
     """
     over_ground = np.linalg.norm(np.gradient(motion.feet[..., [0, 2]], axis=0), axis=-1) * fps
-    pulled = (over_ground <= np.linalg.norm(motion.velocity))[..., None] * motion.velocities
+    pulled = (over_ground <= MAX_SLIDE * np.linalg.norm(motion.velocity))[..., None] * motion.velocities
     return detect_stance(motion.feet, pulled, motion.velocity, fps)
 
 
