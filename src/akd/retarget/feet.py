@@ -38,7 +38,7 @@ IN_PLACE_SHARE = 0.5
 MAX_RISE = 0.1
 """A foot that is still out of reach leaves the ground by as much before it is drawn along [ℓ]."""
 MAX_SLIDE = 2.0
-"""A standing foot moves over the ground no faster than this many times the body: drawn feet, pulled back by a sine, by up to 1.6."""
+"""A standing foot moves over the ground no faster than this many times the body: feet drawn by a sine reach 1.6."""
 LOW_FOOT, HIGH_FOOT = 0.25, 0.5
 """Up to the first height the sole of a foot is as high as the source's; from the second on its ankle is [ℓ]."""
 CLEARANCE = 0.055
