@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from akd.character.limb_model import local_to_stage
+from akd.contact.measures import Feet
 from akd.contact.prepare import close_rotations, is_loop
 from akd.contact.stance import Stance
 from akd.errors import AkdError
@@ -87,11 +88,12 @@ def _retargeted(
     scale = leg_scale(source, target, legs)
     local = local_rotations(target.skeleton, carry_rotations(between, grounded.performance, target.skeleton))
     root = place_root(source, target, legs, grounded.performance, local, scale)
-    stance, paths = grounded.stance[::steps], None
+    stance = grounded.stance[::steps]
+    paths: Feet | None = None
     if legs:
         feet = foot_targets(source, target, legs, grounded, root, local, scale)
-        local, paths = lock_feet(target, root, local, feet, grounded.stance, fps)
-        paths = paths[::steps]
+        local, fine = lock_feet(target, root, local, feet, grounded.stance, fps)
+        paths = fine[::steps]
     root, local, seen = root[::steps], local[::steps], _at_frames(grounded.performance, steps)
     local = lower_head(source, target, seen, root, local)
     root, local = settle(target, root, local, paths, stance, motion.fps)
