@@ -29,7 +29,7 @@ CATCH_UP_SHARE = 0.5
 END_RISE = 3
 """Frames in which a foot rises to its clearance after the last stance of a clip, or sinks from it before the first."""
 RISE_SHARE = 0.4
-"""Share of that time in which it rises to its clearance: up first, then on."""
+"""Share of that time in which it rises to its clearance unless another is asked for: up first, then on."""
 SWING_SMOOTHING, SMOOTHING_ONSET = 0.12, 0.28
 """Standard deviation of the smoothing of a swing, and how long it takes to set in and to end, as shares of the swing."""
 Stance = Bool[np.ndarray, "frame foot"]
@@ -126,42 +126,50 @@ def lock_paths(
     catch_up: float = CATCH_UP_SHARE,
     *,
     clear_ends: bool = False,
+    rise: float | None = None,
+    end_rise: float = END_RISE,
+    early: float = 0.0,
 ) -> Feet:
     """Foot lock: the paths of feet that stay where they stand.
 
     A standing foot is held at the middle of its drift and at y = 0, or moves only as it rolls over the ground (``rolling``).
     Between two stances the correction passes smoothly from one to the other, so a swing keeps its shape; it is only lifted
-    where it would brush over the ground, to this ``clearance``, and catches up with its path over this share of the swing.
-    With ``clear_ends`` feet that swing before their first stance or after their last one are lifted too.
+    where it would brush over the ground, to this ``clearance`` within the share ``rise`` of the swing, and catches up with its
+    path over the share ``catch_up``.
+    With ``clear_ends`` feet that swing before their first stance or after their last one are lifted too, over ``end_rise``
+    frames, and those that come back to where they stood. Feet begin to rise before their stance ends, by the share ``early`` of
+    the time they take for it, and have come down as late.
     """
     rolling = np.zeros_like(feet) if rolling is None else rolling
+    rise = RISE_SHARE * catch_up if rise is None else rise
     paths = [
-        _locked_foot(feet[:, foot], intervals(stance[:, foot]), rolling[:, foot], clearance, catch_up)
+        _locked_foot(feet[:, foot], intervals(stance[:, foot]), rolling[:, foot], clearance, catch_up, rise, early, clear_ends)
         for foot in range(feet.shape[1])
     ]
     out = np.stack(paths, 1) if paths else feet
     if clear_ends:
         for foot in range(feet.shape[1]):
-            out[:, foot, 1] = _smooth_max(out[:, foot, 1], _end_floor(out[:, foot], stance[:, foot], SWING_CLEARANCE))
+            out[:, foot, 1] = _smooth_max(out[:, foot, 1], _end_floor(out[:, foot], stance[:, foot], end_rise, early))
     return out
 
 
-def _end_floor(path: FrameVectors, stance: Bool[np.ndarray, " frame"], clearance: float) -> Float[np.ndarray, " frame"]:
+def _end_floor(path: FrameVectors, stance: Bool[np.ndarray, " frame"], rise: float, early: float) -> Float[np.ndarray, " frame"]:
     """The least height of a foot before its first stance and after its last one, where it moves over the ground there [ℓ]."""
-    floor, frames = np.zeros(len(path)), np.flatnonzero(stance)
-    if not frames.size:
+    floor, stances, time = np.zeros(len(path)), intervals(stance), np.arange(len(path))
+    if not stances:
         return floor
-    for end, away in ((slice(0, frames[0]), frames[0]), (slice(frames[-1] + 1, len(path)), frames[-1])):
-        part = path[end][:, [0, 2]]
-        if len(part) and np.linalg.norm(np.ptp(part, axis=0)) > MIN_STEP:
-            floor[end] = clearance * quintic_step(np.abs(np.arange(len(path))[end] - away) / END_RISE)
+    (first, _), (_, last) = stances[0], stances[-1]
+    for part, away in ((slice(0, first), first - time), (slice(last, len(path)), time - last + 1)):
+        if len(path[part]) and np.linalg.norm(np.ptp(path[part][:, [0, 2]], axis=0)) > MIN_STEP:
+            floor = np.maximum(floor, SWING_CLEARANCE * quintic_step(away / rise + early))
     return floor
 
 
 def _locked_foot(
-    path: FrameVectors, stances: list[tuple[int, int]], rolling: FrameVectors, clearance: float, catch_up: float
-) -> FrameVectors:
-    floor = np.zeros(len(path))
+    path: FrameVectors, stances: list[tuple[int, int]], rolling: FrameVectors, clearance: float, catch_up: float,
+    rise: float, early: float, clear_returns: bool,
+) -> FrameVectors:  # fmt: skip
+    floor, time = np.zeros(len(path)), np.arange(len(path))
     if not stances:
         return np.stack((path[:, 0], np.maximum(path[:, 1], 0.0), path[:, 2]), -1)
     held = [rolling[a:b] + np.array([1.0, 0, 1.0]) * np.median((path - rolling)[a:b], axis=0) for a, b in stances]
@@ -175,8 +183,10 @@ def _locked_foot(
         u = np.arange(1, right - left + 1) / (right - left + 1)
         moved = path[left:right] + shift[left - 1] + quintic_step(u)[:, None] * (shift[right] - shift[left - 1])
         leaving, landing = held[k][-1], held[k + 1][0]
-        if np.linalg.norm(landing - leaving) > MIN_STEP:
-            floor[left:right] = clearance * quintic_step(np.minimum(u, 1 - u) / (RISE_SHARE * catch_up))
+        away = np.ptp(moved[:, [0, 2]], axis=0) if clear_returns else landing - leaving
+        if max(np.linalg.norm(landing - leaving), np.linalg.norm(away)) > MIN_STEP:
+            from_ends = np.minimum(time - left + 1, right - time) / (right - left + 1)
+            floor = np.maximum(floor, clearance * quintic_step(from_ends / rise + early))
             # Up first, then on: a foot that is still low does not move over the ground yet.
             moved[:, [0, 2]] += ((1 - quintic_step(u / catch_up))[:, None] * (leaving - moved))[:, [0, 2]]
             moved[:, [0, 2]] += ((1 - quintic_step((1 - u) / catch_up))[:, None] * (landing - moved))[:, [0, 2]]

@@ -14,8 +14,8 @@ from akd.character.limb_model import FrameVectors, JointRotations, LimbModel, li
 from akd.contact.clearance import clear_ground, penetrating_vertices
 from akd.contact.foot_lock import foot_positions, overstretch, solve_legs, within_reach
 from akd.contact.measures import Feet
-from akd.contact.prepare import crouch, drop_unreachable, foot_motion, with_implied_travel
-from akd.contact.roll import limit_roll_speed, rolling_path
+from akd.contact.prepare import FootMotion, crouch, foot_motion, with_implied_travel
+from akd.contact.roll import even_roll, rolling_path, slowed
 from akd.contact.stance import Stance, close_gaps, detect_stance, lock_paths, quintic_step
 from akd.contact.traces import in_heading_frame, yaw
 from akd.contact.treadmill import foot_levels
@@ -27,16 +27,29 @@ Travel = Literal["auto", "keep", "none"]
 UP = np.array([0.0, 1.0, 0.0])
 GROUND_QUANTILE = 0.2
 """The ground is where the lowest foot is for this share of the clip; lower are toes that dig in."""
+MAX_LEVEL = 0.1
+"""The ground of a foot is not farther than this from y = 0 [ℓ]."""
+MAX_STANDING_HEIGHT = 0.15
+"""Nor does a foot stand that is higher than this above it, even where no other stands and the body does not fall [ℓ]."""
 MAX_CROUCH = 0.08
 """The body is lowered by no more than this for legs that do not reach their feet [ℓ]; beyond it the feet are drawn along."""
 IN_PLACE_SHARE = 0.5
 """A clip walks in place if it lacks more than this share of the speed that its standing feet imply; others travel as they do."""
+MAX_RISE = 0.1
+"""A foot that is still out of reach leaves the ground by as much before it is drawn along [ℓ]."""
+MAX_SLIDE = 2.0
+"""A standing foot moves over the ground no faster than this many times the body: feet drawn by a sine reach 1.6."""
 LOW_FOOT, HIGH_FOOT = 0.25, 0.5
 """Up to the first height the sole of a foot is as high as the source's; from the second on its ankle is [ℓ]."""
-CLEARANCE = 0.07
+CLEARANCE = 0.055
 """Feet that swing clear the ground by this [ℓ]: higher than what passes for standing."""
-CATCH_UP = 0.2
-"""Share of a swing in which a foot that was locked catches up with its path."""
+CATCH_UP, RISE = 0.05, 0.1
+"""Shares of a swing in which a foot that was locked catches up with its path, and in which it rises."""
+EARLY = 0.75
+"""Share of its rise by which a foot begins to leave the ground before the end of its stance: it counts as standing until
+then, and so does the source's."""
+END_RISE = 0.1
+"""Time in which a foot rises after the last stance of a clip, or sinks before the first [s]."""
 PENETRATION_PASSES = 3
 """How often vertices that are in the ground are watched too and the motion is put right again."""
 
@@ -64,12 +77,11 @@ def ground_source(rig: Rig, root: FrameVectors, local: JointRotations, fps: floa
         performance = _performance(model, root, local, fps)
         nothing = np.zeros((len(root), 0, 3)), np.zeros((len(root), 0), bool)
         return GroundedSource(performance, *nothing, np.zeros(3), 0.0)
-    feet = foot_positions(model, root, local)
-    levels = foot_levels(feet[..., 1], in_heading_frame(feet, root, yaw(local[:, 0]))[..., 0])
+    feet, levels = _levels(model, root, local)
     lowest = feet[..., 1].min(1)
     raised = -float(np.quantile(lowest, GROUND_QUANTILE))
     root = root + raised * UP
-    levels = np.clip(levels + raised, -0.1, 0.1)
+    levels = np.clip(levels + raised, -MAX_LEVEL, MAX_LEVEL)
     added = np.zeros(3)
     motion = foot_motion(model, root, local, levels, fps)
     if travel == "auto":
@@ -77,10 +89,35 @@ def ground_source(rig: Rig, root: FrameVectors, local: JointRotations, fps: floa
         if np.linalg.norm(given) > IN_PLACE_SHARE * np.linalg.norm(given[[0, 2]] + motion.velocity):
             root, added = moved, given
             motion = foot_motion(model, root, local, levels, fps)
-    stance = detect_stance(motion.feet, motion.velocities, motion.velocity, fps)
-    stance = close_gaps(stance, root[:, 1], rig.gravity, fps)
-    stance = drop_unreachable(model, root, local, stance)
+    stance = _stance_of(rig, root, motion, fps)
     return GroundedSource(_performance(model, root, local, fps), motion.feet, stance, added, raised)
+
+
+def standing(rig: Rig, root: FrameVectors, local: JointRotations, fps: float) -> Stance:
+    """Which feet of a motion on its ground stand: low over their own ground, slow or pulled back, and where no body falls."""
+    model = limb_model(rig)
+    _, levels = _levels(model, root, local)
+    return _stance_of(rig, root, foot_motion(model, root, local, np.clip(levels, -MAX_LEVEL, MAX_LEVEL), fps), fps)
+
+
+def _levels(model: LimbModel, root: FrameVectors, local: JointRotations) -> tuple[Feet, Float[np.ndarray, " foot"]]:
+    """Where the feet are, and the height at which each stands [ℓ]."""
+    feet = foot_positions(model, root, local)
+    return feet, foot_levels(feet[..., 1], in_heading_frame(feet, root, yaw(local[:, 0]))[..., 0])
+
+
+def found_stance(motion: FootMotion, fps: float) -> Stance:
+    """Which feet stand: low and slow, or moving back under the body, but over the ground at no more than ``MAX_SLIDE``.
+
+    A dancer's foot that goes back quickly is pulled under the body, too, and yet it does not stand.
+    """
+    over_ground = np.linalg.norm(np.gradient(motion.feet[..., [0, 2]], axis=0), axis=-1) * fps
+    pulled = (over_ground <= MAX_SLIDE * np.linalg.norm(motion.velocity))[..., None] * motion.velocities
+    return detect_stance(motion.feet, pulled, motion.velocity, fps)
+
+
+def _stance_of(rig: Rig, root: FrameVectors, motion: FootMotion, fps: float) -> Stance:
+    return close_gaps(found_stance(motion, fps), root[:, 1], rig.gravity, fps) & (motion.feet[..., 1] < MAX_STANDING_HEIGHT)
 
 
 def _without_travel(root: FrameVectors) -> FrameVectors:
@@ -134,13 +171,27 @@ def _rest_difference(source: Rig, target: Rig, pair: LimbPair, scale: float, loc
     return np.stack((np.cos(heading) * x + np.sin(heading) * z, 0 * heading, np.cos(heading) * z - np.sin(heading) * x), -1)
 
 
+def lock_feet(
+    target: Rig, root: FrameVectors, local: JointRotations, feet: Feet, stance: Stance, fps: float
+) -> tuple[JointRotations, Feet]:
+    """Rotations with feet that roll evenly, and the paths on which the feet stand where the source's do."""
+    model = limb_model(target)
+    if not model.feet:
+        return local, feet
+    local = even_roll(model, root, local, stance, fps)
+    rolling = slowed(rolling_path(model, root, local), fps)
+    return local, lock_paths(
+        feet, stance, rolling, CLEARANCE, CATCH_UP, clear_ends=True, rise=RISE, end_rise=END_RISE * fps, early=EARLY
+    )
+
+
 def settle(
-    target: Rig, root: FrameVectors, local: JointRotations, feet: Feet | None, stance: Stance, fps: float
+    target: Rig, root: FrameVectors, local: JointRotations, paths: Feet | None, stance: Stance, fps: float
 ) -> tuple[FrameVectors, JointRotations]:
-    """Root and rotations with locked feet, and nothing in the ground: what is found in it is watched in another pass."""
+    """Root and rotations with feet on their paths, and nothing in the ground: what is found in it is watched in another pass."""
     model = limb_model(target)
     for _ in range(PENETRATION_PASSES):
-        placed, bent = _settled(model, root, local, feet, stance, fps)
+        placed, bent = _settled(model, root, local, paths, stance, fps)
         deep = penetrating_vertices(model, placed, bent) if target.mesh.vertex_count else np.zeros(0, int)
         if not deep.size:
             break
@@ -149,15 +200,14 @@ def settle(
 
 
 def _settled(
-    model: LimbModel, root: FrameVectors, local: JointRotations, feet: Feet | None, stance: Stance, fps: float
+    model: LimbModel, root: FrameVectors, local: JointRotations, paths: Feet | None, stance: Stance, fps: float
 ) -> tuple[FrameVectors, JointRotations]:
     local = local.copy()
     cleared = clear_ground(model, root, local) if model.rig.mesh.vertex_count else root
-    if feet is None or not model.feet:
+    if paths is None or not model.feet:
         return cleared, local
-    local = limit_roll_speed(model, cleared, local, stance, fps)
-    paths = lock_paths(feet, stance, rolling_path(model, cleared, local), CLEARANCE, CATCH_UP, clear_ends=True)
     need = np.minimum(overstretch(model, cleared, local, paths), MAX_CROUCH)
     lowered = cleared - crouch(need, stance, fps)[:, None] * UP
     lowered = clear_ground(model, lowered, local) if model.rig.mesh.vertex_count else lowered
-    return lowered, solve_legs(model, lowered, local, within_reach(model, lowered, local, paths))
+    raised = paths + np.clip(overstretch(model, lowered, local, paths), 0.0, MAX_RISE)[..., None] * UP
+    return lowered, solve_legs(model, lowered, local, within_reach(model, lowered, local, raised))

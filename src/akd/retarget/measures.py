@@ -1,5 +1,6 @@
 """How much of a clip arrived: directions, end points, contacts, phases and amount of a retargeted motion against its source."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -8,21 +9,25 @@ import torch
 from jaxtyping import Bool, Float
 
 from akd.character.leg import main_chain
-from akd.character.limb_model import limb_model
+from akd.character.limb_model import FrameVectors, JointRotations, limb_model
 from akd.contact.measures import penetration, skating_ratio
 from akd.contact.prepare import foot_motion
-from akd.contact.stance import Stance, detect_stance
+from akd.contact.stance import Stance
 from akd.contact.traces import trace
 from akd.gait.measures import circular_mean
-from akd.motion import Motion
+from akd.motion import Motion, repeat
 from akd.retarget.correspondence import limb_length
+from akd.retarget.feet import found_stance, standing
 from akd.retarget.retarget import RetargetResult, retarget
+from akd.retarget.sampling import divided, steps_per_frame
 from akd.retarget.transfer import Performance, limb_points
 from akd.rig import Rig
 from akd.skeleton import forward_kinematics, joint_rotations
 
 MIN_STRIDES = 2
-"""Touch-downs of every foot from which on phases are compared."""
+"""Touch-downs of every foot from which on phases are compared,"""
+MIN_RHYTHM = 0.8
+"""and how nearly they fall on the same moment of each stride: those of walks and runs do by .9 and more."""
 
 
 @dataclass(frozen=True)
@@ -51,19 +56,39 @@ def measure_retarget(result: RetargetResult, source: Rig, target: Rig) -> Retarg
     """All numbers of one result but the way back."""
     limbs = _limbs(result, source, target)
     seen = trace(target, result.motion)
-    stance = detected_stance(target, result.motion)
-    feet = bool(target.legs)
+    contact = contact_measures(result, source, target)
     return RetargetMeasures(
         direction_error=_mean([_angle(pair) for pair in limbs if pair.same_shape]),
         end_point_error=_mean([_end_distance(pair) for pair in limbs]),
-        contact_agreement=float((result.stance == stance).mean()) if feet else None,
-        duty_difference=float(np.abs(result.stance.mean(0) - stance.mean(0)).max()) if feet else None,
-        phase_difference=phase_difference(_cycles(result.stance, result.loops), _cycles(stance, result.loops)) if feet else None,
+        contact_agreement=contact.agreement,
+        duty_difference=contact.duty_difference,
+        phase_difference=contact.phase_difference,
         amount=_ratio(
             [(_path(x.ours, x.our_length), _path(x.theirs, x.their_length)) for x in limbs + _axial(result, source, target)]
         ),
-        skating=skating_ratio(seen.feet, seen.fps) if feet else None,
+        skating=skating_ratio(seen.feet, seen.fps) if target.legs else None,
         penetration=penetration(seen.lowest).max,
+    )
+
+
+class ContactMeasures(NamedTuple):
+    """Contacts of a retargeted motion against the source's; None where there are no feet, or no phases."""
+
+    agreement: float | None
+    duty_difference: float | None
+    phase_difference: float | None
+
+
+def contact_measures(result: RetargetResult, source: Rig, target: Rig, *, between_frames: bool = True) -> ContactMeasures:
+    """Contacts at ``CONTACT_RATE``, or at the frames alone, where one frame is up to .06 of a stride."""
+    if not target.legs:
+        return ContactMeasures(None, None, None)
+    theirs = source_stance(source, result.source, loops=result.loops, between_frames=between_frames)
+    ours = detected_stance(target, result.motion, loops=result.loops, between_frames=between_frames)
+    return ContactMeasures(
+        float((theirs == ours).mean()),
+        float(np.abs(theirs.mean(0) - ours.mean(0)).max()),
+        phase_difference(_cycles(theirs, result.loops), _cycles(ours, result.loops)),
     )
 
 
@@ -74,26 +99,56 @@ def there_and_back(result: RetargetResult, source: Rig, target: Rig) -> float:
     return float(np.linalg.norm(apart, axis=-1).mean())
 
 
-def detected_stance(rig: Rig, motion: Motion) -> Stance:
-    """Which feet of a motion stand: low over y = 0, and slow or moving back under the body."""
-    model, pose = limb_model(rig), motion.pose.detach().to(torch.float64)
-    if not model.feet:
+def source_stance(rig: Rig, motion: Motion, *, loops: bool = False, between_frames: bool = True) -> Stance:
+    """Which feet of a source stand, at ``CONTACT_RATE``: as it is understood when it is retargeted."""
+    steps = steps_per_frame(motion.fps) if between_frames else 1
+    return _stance_in_time(rig, motion, loops, steps, lambda root, rotations, fps: standing(rig, root, rotations, fps))
+
+
+def detected_stance(rig: Rig, motion: Motion, *, loops: bool = False, between_frames: bool = True) -> Stance:
+    """Which feet of a motion stand, at ``CONTACT_RATE``: low over y = 0, and slow or moving back under the body."""
+    model = limb_model(rig)
+
+    def found(root: FrameVectors, rotations: JointRotations, fps: float) -> Stance:
+        seen = foot_motion(model, root, rotations, np.zeros(len(model.feet)), fps)
+        return found_stance(seen, fps)
+
+    return _stance_in_time(rig, motion, loops, steps_per_frame(motion.fps) if between_frames else 1, found)
+
+
+def _stance_in_time(
+    rig: Rig, motion: Motion, loops: bool, steps: int, find: Callable[[FrameVectors, JointRotations, float], Stance]
+) -> Stance:
+    """Stance at so many steps of every frame; that of a loop is found in the middle of three cycles."""
+    if not rig.legs:
         return np.zeros((motion.frame_count, 0), bool)
-    root, rotations = pose.root_position.numpy(), joint_rotations(rig.skeleton, pose).numpy()
-    seen = foot_motion(model, root, rotations, np.zeros(len(model.feet)), motion.fps)
-    return detect_stance(seen.feet, seen.velocities, seen.velocity, motion.fps)
+    count = motion.frame_count
+    around = repeat(motion, 3) if loops else motion
+    pose = around.pose.detach().to(torch.float64)
+    stance = find(*divided(pose.root_position.numpy(), joint_rotations(rig.skeleton, pose).numpy(), steps), motion.fps * steps)
+    return stance[(count - 1) * steps : 2 * (count - 1) * steps + 1] if loops else stance
 
 
 def phase_difference(one: Stance, other: Stance) -> float | None:
-    """Largest difference of touch-down phases against the first foot; None if some foot lands less than twice."""
+    """Largest difference of touch-down phases against the first foot.
+
+    None if some foot lands less than twice, or if those of the first motion land without a rhythm: a dance has no phases.
+    """
     landings = [_touch_downs(stance) for stance in (one, other)]
     if one.shape[1] < 2 or any(len(times) < MIN_STRIDES for foot in landings for times in foot):
         return None
     period = float(np.median([np.median(np.diff(times)) for times in landings[0]]))
+    if min(_rhythm(times / period) for times in landings[0]) < MIN_RHYTHM:
+        return None
     phases = [np.array([circular_mean(times / period) for times in foot]) for foot in landings]
     apart = np.array([phase - phase[0] for phase in phases])
     difference = apart[0] - apart[1]
     return float(np.abs((difference + 0.5) % 1.0 - 0.5).max())
+
+
+def _rhythm(phases: Float[np.ndarray, " landing"]) -> float:
+    """1 if a foot lands at the same moment of every stride, 0 if at any."""
+    return float(abs(np.exp(2j * np.pi * phases).mean()))
 
 
 def _cycles(stance: Stance, loops: bool) -> Bool[np.ndarray, "repeated foot"]:

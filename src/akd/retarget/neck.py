@@ -16,7 +16,7 @@ from akd.retarget.transfer import Performance
 from akd.rig import Rig
 from akd.skeleton import Skeleton
 
-LOW, LOWEST = 0.75, 0.35
+LOW, LOWEST = 0.6, 0.3
 """Below the first share of its height at rest a head is being lowered; at the second its height counts fully."""
 ITERATIONS, STEP = 10, 0.35
 """Newton steps for the bend of the neck, and the largest of them [rad]."""

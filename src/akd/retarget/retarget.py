@@ -10,14 +10,16 @@ import numpy as np
 import torch
 
 from akd.character.limb_model import local_to_stage
+from akd.contact.measures import Feet
 from akd.contact.prepare import close_rotations, is_loop
 from akd.contact.stance import Stance
 from akd.errors import AkdError
 from akd.motion import Motion, from_stage_rotations, repeat
 from akd.retarget.correspondence import Correspondence, correspondence
-from akd.retarget.feet import GroundedSource, Travel, foot_targets, ground_source, settle
+from akd.retarget.feet import GroundedSource, Travel, foot_targets, ground_source, lock_feet, settle
 from akd.retarget.hands import place_hands
 from akd.retarget.neck import lower_head
+from akd.retarget.sampling import divided, steps_per_frame
 from akd.retarget.transfer import Performance, carry_rotations, leg_scale, local_rotations, place_root
 from akd.rig import Rig
 from akd.skeleton import Pose, joint_rotations
@@ -77,24 +79,38 @@ def _moved(motion: Motion, frames: slice, shift: torch.Tensor) -> Motion:
 def _retargeted(
     motion: Motion, source: Rig, target: Rig, between: Correspondence, travel: Travel, *, loops: bool
 ) -> RetargetResult:
+    steps = steps_per_frame(motion.fps)
     given = joint_rotations(source.skeleton, motion.pose).numpy()
-    grounded = ground_source(source, motion.pose.root_position.numpy(), given, motion.fps, travel)
+    path, given = divided(motion.pose.root_position.numpy(), given, steps)
+    fps = motion.fps * steps
+    grounded = ground_source(source, path, given, fps, travel)
     legs = between.pairs_of("leg")
     scale = leg_scale(source, target, legs)
     local = local_rotations(target.skeleton, carry_rotations(between, grounded.performance, target.skeleton))
     root = place_root(source, target, legs, grounded.performance, local, scale)
-    local = lower_head(source, target, grounded.performance, root, local)
-    feet = foot_targets(source, target, legs, grounded, root, local, scale) if legs else None
-    root, local = settle(target, root, local, feet, grounded.stance, motion.fps)
+    stance = grounded.stance[::steps]
+    paths: Feet | None = None
+    if legs:
+        feet = foot_targets(source, target, legs, grounded, root, local, scale)
+        local, fine = lock_feet(target, root, local, feet, grounded.stance, fps)
+        paths = fine[::steps]
+    root, local, seen = root[::steps], local[::steps], _at_frames(grounded.performance, steps)
+    local = lower_head(source, target, seen, root, local)
+    root, local = settle(target, root, local, paths, stance, motion.fps)
     posed = Performance(*local_to_stage(target.skeleton, root, local), motion.fps)
-    posed = place_hands(source, target, between, grounded.performance, posed)
-    result = from_stage_rotations(target.skeleton, torch.as_tensor(root), torch.as_tensor(posed.rotations), motion.fps)
-    seen = grounded.performance
-    followed = from_stage_rotations(
-        source.skeleton, torch.as_tensor(seen.positions[:, 0]), torch.as_tensor(seen.rotations), motion.fps
-    )
+    result = _as_motion(target, place_hands(source, target, between, seen, posed))
     notes = (*between.notes, *_notes(source, grounded))
-    return RetargetResult(result, grounded.stance, followed, between, scale, loops, notes)
+    return RetargetResult(result, stance, _as_motion(source, seen), between, scale, loops, notes)
+
+
+def _at_frames(performance: Performance, steps: int) -> Performance:
+    """At the frames of the clip, which were divided into steps."""
+    return Performance(performance.rotations[::steps], performance.positions[::steps], performance.fps / steps)
+
+
+def _as_motion(rig: Rig, performance: Performance) -> Motion:
+    root, rotations = torch.as_tensor(performance.positions[:, 0]), torch.as_tensor(performance.rotations)
+    return from_stage_rotations(rig.skeleton, root, rotations, performance.fps)
 
 
 def _notes(source: Rig, grounded: GroundedSource) -> list[str]:
