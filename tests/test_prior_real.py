@@ -125,7 +125,7 @@ def films(tmp_path: Path, card: DataCard) -> PriorRun:
     card.save(run.folder / "training.json")
     begin_run(run, None)
     run["real"].mkdir()
-    videos = np.random.default_rng(0).integers(0, 255, (3, 25, 64, 64, 3), dtype=np.uint8)
+    videos = np.random.default_rng(0).integers(0, 255, (3, 25, 48, 96, 3), dtype=np.uint8)
     np.save(run["real"] / "a-00.npy", videos)
     labels = [dict(source=f"cmu/{action}.npz#0", action=action, body="x", noun="human", side="left", azimuth=60.0, elevation=20.0,
                    distance=1.0, ground=True) for action in ("kick", "wave_hand", "hop")]  # fmt: skip
@@ -139,9 +139,9 @@ def test_a_run_trains_exports_and_loads_here_and_in_diffusers(films: PriorRun, m
     prior = load_prior(str(folder))
     assert prior.takes_first_frame
     assert prior.film.frames == 25
-    first = torch.rand(1, 64, 64, 3)
+    first = torch.rand(1, 48, 96, 3)
     given, none = (prior.sample_latents("a human kicking", steps=2, condition=c) for c in (prior.condition(first), None))
-    assert given.shape == none.shape == (1, 24, 13, 8, 8)
+    assert given.shape == none.shape == (1, 24, 13, 6, 12)
     assert not torch.equal(given, none)
     from diffusers import DiffusionPipeline
 

@@ -56,7 +56,7 @@ def test_a_clip_on_its_own_rig_stays_as_it_is(plan, action):
     result = retarget(motion, rig, rig)
     assert result.scale == pytest.approx(1)
     distance = apart(rig, result.motion, motion)
-    assert distance.mean() < 0.012
+    assert distance.mean() < 0.02  # feet leave a little sooner, so that none stands a frame too long
     assert distance.max() < 0.12
 
 

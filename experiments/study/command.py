@@ -34,7 +34,7 @@ def study(
     weaker: str | None = None,
     assets: Path | None = None,
     motions: Path | None = None,
-    recipe: Literal["default", "quick"] = "default",
+    recipe: Literal["default", "quick", "looks"] = "default",
     seeds: int = 3,
     iterations: int | None = None,
     limit: int = 500,

@@ -15,6 +15,7 @@ class CountedPrior(VideoPrior):
         super().__init__(prior.family, prior.film)
         self.trained_on_captions = prior.trained_on_captions
         self.known_actions, self.known_modifiers = prior.known_actions, prior.known_modifiers
+        self.reader = prior.reader
         self.evaluations = 0
         """Clips that went through the network."""
         self.renders = 0

@@ -146,8 +146,10 @@ QUICK = Recipe(
 motion is fitted to that film without asking it again."""
 LOOKS = replace(
     QUICK, iterations=4, denoising_steps=16, fit_steps=80, guidance=4.0, t_start=(1.0, 1.0), t_end=(0.6, 0.6), phases_at=(),
+    candidates=("once", "carried", "aloft"),
 )  # fmt: skip
-"""Few looks for a prior whose films of figures are read: the first from noise alone, given the body at ease."""
+"""Few looks for a prior whose films of figures are read: the first from noise alone, given the body at ease. Bodies with legs are
+only given free curves, which follow whatever the film shows; cycles of the same film are worse readings of it (docs/log.md)."""
 BIG = replace(QUICK, denoising_steps=12, fit_steps=60, guidance=5.0, compared_draws=1)
 """For large models, whose evaluations are dear and whose encoders' way back needs the most memory: the quick recipe with more
 steps for each look, the guidance of their makers (low, because the first frame is given) and one draw where candidates are

@@ -108,9 +108,9 @@ scores whether a character *moves* like the prompt says, and is made for nothing
 
 **Data.** Films of procedural creatures from akd itself: all body plans except {held_out}, individuals with seeds below
 {first_seed}, all gaits and actions, standing still too.{real}
-All films have {film.frames} frames of {film.width} × {film.height} pixels in the marker look (neutral body, every limb in a
-colour of its own), seen from {film.azimuth[0]:g} to {film.azimuth[1]:g} degrees right of the front, 15 % without ground. Time is
-the body's own: frames per second are {film.fps:g} · √({film.reference_leg} m / leg length), so that a walking stride is about
+All films have {film.frames} frames of {film.width} × {film.height} pixels and show figures instead of skin, every limb a rod in
+a colour of its own, from {" and ".join(f"{view.azimuth:g}" for view in film.panel_views(film.view))} degrees right of the front,
+side by side. Time is the body's own: frames per second are {film.fps:g} · √({film.reference_leg} m / leg length), so that a walking stride is about
 twelve frames whatever the size. Captions are generated. No pictures or videos made by others were used.
 
 **Made for**: score distillation by akd, which films users' characters in the same look. `film.json` holds the film settings,
