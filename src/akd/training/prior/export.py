@@ -96,6 +96,7 @@ the same build; {len(card.actions)} actions. Whole subjects and families of char
         if card.actions
         else ""
     )
+    sides = " and ".join(f"{view.azimuth:g}" for view in film.panel_views(film.view))
     return f"""---
 license: apache-2.0
 library_name: diffusers
@@ -109,11 +110,11 @@ scores whether a character *moves* like the prompt says, and is made for nothing
 **Data.** Films of procedural creatures from akd itself: all body plans except {held_out}, individuals with seeds below
 {first_seed}, all gaits and actions, standing still too.{real}
 All films have {film.frames} frames of {film.width} × {film.height} pixels and show figures instead of skin, every limb a rod in
-a colour of its own, from {" and ".join(f"{view.azimuth:g}" for view in film.panel_views(film.view))} degrees right of the front,
-side by side. Time is the body's own: frames per second are {film.fps:g} · √({film.reference_leg} m / leg length), so that a walking stride is about
-twelve frames whatever the size. Captions are generated. No pictures or videos made by others were used.
+a colour of its own, from {sides} degrees right of the front, side by side. Time is the body's own: frames per second are
+{film.fps:g} · √({film.reference_leg} m / leg length), so that a walking stride is about twelve frames whatever the size. Captions are generated. No pictures or videos made by others were used.
 
-**Made for**: score distillation by akd, which films users' characters in the same look. `film.json` holds the film settings,
+**Made for**: akd, which shows it users' characters as such figures; `reader/` holds a small network that says where the limbs are
+in its films. `film.json` holds the film settings,
 `training.json` plans, words and actions.
 {facts}
 """

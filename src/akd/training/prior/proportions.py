@@ -19,7 +19,7 @@ def stretched(skeleton: Skeleton, rng: np.random.Generator) -> Skeleton:
     factor = {kind: float(np.exp(spread * rng.normal())) for kind, spread in SPREAD.items()}
     kind_of: dict[int, Kind] = {joint: limb.kind for limb in skeleton.limbs for joint in limb.joints}
     legs = [joint for limb in skeleton.limbs_of("leg") for joint in limb.joints]
-    carries = skeleton.is_ancestor[:, legs].any(1) if legs else np.zeros(skeleton.joint_count, bool)
+    carries = np.asarray(skeleton.is_ancestor[:, legs]).sum(1) > 0
     positions, tails = skeleton.positions.copy(), skeleton.tails.copy()
     for joint in range(skeleton.joint_count):
         parent, kind = int(skeleton.parents[joint]), kind_of.get(joint, "spine")
