@@ -9,10 +9,17 @@ import torch
 from akd.creatures.build import creature
 from akd.creatures.gaits import gait_motion
 from akd.distill.assumptions import CANDIDATES
+from akd.distill.loop import Distillation
 from akd.distill.reading_fit import Wanted, fit_to_points, wanted_of
+from akd.distill.recipe import LOOKS
 from akd.distill.trajectory import Spline, Trajectory, channel_count
 from akd.errors import AkdError
 from akd.motion import Motion
+from akd.pipeline.checkpoint import load_checkpoint, save_checkpoint
+from akd.pipeline.choice import embedded_for, recipe_name
+from akd.pipeline.job import Job, make_task
+from akd.pipeline.via_video import check_via_video
+from akd.prior.load import load_prior
 from akd.prior.reader import FigureReader, Reading
 from akd.render.camera import View
 from akd.render.figure import POINT_COUNT, figure_points, figure_size, figure_splats
@@ -160,3 +167,52 @@ def test_a_cycle_that_stays_is_not_carried_away(human, walk):
         fit_to_points(trajectory, wanted, walk.fps, 0.0, 10)
     assert float(staying.speed) == 0.0
     assert float(going.speed) > 1.4
+
+
+def test_a_sentence_chooses_its_model_and_a_model_its_recipe():
+    assert [embedded_for(f"a person {verb}") for verb in ("walking", "running", "kicking", "sitting down")] == [
+        "embedded", "embedded", "embedded-actions", "embedded-actions",
+    ]  # fmt: skip
+    assert embedded_for("a dog galloping") == "embedded"
+    assert recipe_name("default", "embedded-actions") == "looks"
+    assert recipe_name("default", "embedded") == recipe_name("default", "THUDM/CogVideoX-5b") == "default"
+    assert recipe_name("paper", "embedded-actions") == "paper"
+
+
+def test_the_model_for_actions_reads_its_own_films(human, walk):
+    prior = load_prior("embedded-actions")
+    figure = figure_splats(human.skeleton)
+    at_rate = replace(walk, fps=prior.film.rate(human.leg_metres))
+    with torch.no_grad():
+        reading = prior.reader(prior.encode(film(human.skeleton, at_rate, figure, prior.film)[None]))
+    true = shown_points(human.skeleton, at_rate, figure, prior.film)
+    known = true[:, :-1, 0].isfinite()
+    miss = (reading.points[0] - true[:, :-1].nan_to_num()).norm(dim=-1)[known].mean()
+    still = (true[:, :-1] - true[:, :-1].nanmean(0)).nan_to_num().norm(dim=-1)[known].mean()
+    assert miss < 0.08
+    assert miss < still, "better than the mean pose"
+
+
+@pytest.mark.long
+def test_a_run_of_looks_that_was_stopped_goes_on_as_if_it_had_not_been(human, tmp_path):
+    prior = load_prior("embedded-actions")
+    recipe = replace(LOOKS, iterations=3, denoising_steps=2, fit_steps=5)
+    task = make_task(Job("a person kicking", recipe=recipe), prior, human)
+
+    def run(stop: int | None) -> torch.Tensor:
+        running = Distillation(task)
+        while running.iteration < 3:
+            if running.iteration == stop:
+                save_checkpoint(running, tmp_path / "state.safetensors")
+                running, stop = Distillation(task), None
+                load_checkpoint(running, tmp_path / "state.safetensors")
+            running.step()
+        assert [each.name for each in running.candidates] == ["once"]
+        return running.trajectory.motion(25, task.fps).pose.angles
+
+    assert torch.equal(run(None), run(1))
+
+
+def test_films_of_figures_are_not_followed(human):
+    with pytest.raises(AkdError, match="read and not followed"):
+        check_via_video(Job("a person kicking", via="video"), load_prior("embedded-actions"))
