@@ -12,6 +12,7 @@ from akd.distill.assumptions import CANDIDATES
 from akd.distill.loop import Distillation
 from akd.distill.reading_fit import Wanted, fit_to_points, wanted_of
 from akd.distill.recipe import LOOKS
+from akd.distill.task import motion_error
 from akd.distill.trajectory import Spline, Trajectory, channel_count
 from akd.errors import AkdError
 from akd.motion import Motion
@@ -20,6 +21,7 @@ from akd.pipeline.choice import embedded_for, recipe_name
 from akd.pipeline.job import Job, make_task
 from akd.pipeline.via_video import check_via_video
 from akd.prior.load import load_prior
+from akd.prior.prior import guided_denoising_error
 from akd.prior.reader import FigureReader, Reading
 from akd.render.camera import View
 from akd.render.figure import POINT_COUNT, figure_points, figure_size, figure_splats
@@ -196,7 +198,7 @@ def test_the_model_for_actions_reads_its_own_films(human, walk):
 @pytest.mark.long
 def test_a_run_of_looks_that_was_stopped_goes_on_as_if_it_had_not_been(human, tmp_path):
     prior = load_prior("embedded-actions")
-    recipe = replace(LOOKS, iterations=3, denoising_steps=2, fit_steps=5)
+    recipe = replace(LOOKS, iterations=3, samples=2, denoising_steps=2, fit_steps=5, t_end=(0.6, 0.6))
     task = make_task(Job("a person kicking", recipe=recipe), prior, human)
 
     def run(stop: int | None) -> torch.Tensor:
@@ -211,6 +213,21 @@ def test_a_run_of_looks_that_was_stopped_goes_on_as_if_it_had_not_been(human, tm
         return running.trajectory.motion(25, task.fps).pose.angles
 
     assert torch.equal(run(None), run(1))
+
+
+@pytest.mark.long
+def test_the_prior_keeps_the_film_with_the_least_error(human):
+    prior = load_prior("embedded-actions")
+    recipe = replace(LOOKS, denoising_steps=2, fit_steps=5)
+    first, best = (
+        Distillation(make_task(Job("a person kicking", recipe=replace(recipe, samples=samples)), prior, human))
+        for samples in (1, 3)
+    )
+    error = motion_error(first.task, guided_denoising_error, 1, torch.Generator().manual_seed(0))
+    assert "error" not in first.step()
+    least = best.step()["error"]
+    assert least <= error(first.task.film_motion(first.trajectory)) + 1e-6
+    assert least == pytest.approx(error(best.task.film_motion(best.trajectory)), abs=1e-5)
 
 
 def test_films_of_figures_are_not_followed(human):

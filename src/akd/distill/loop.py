@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import replace
 from functools import partial
 
@@ -129,7 +130,7 @@ class Distillation:
         randomness = self._randomness()
         view = self.task.prior.film.sample_views(1, randomness)[0]
         inputs = self._score_inputs(recipe.noise_range(self.iteration), view, randomness)
-        fit = self._fit_reading if self._reads else self._fit
+        fit = self._fit_best_reading if self._reads else self._fit
         measured = [fit(candidate, inputs, view) for candidate in self.candidates]
         self.iteration += 1
         self.compared = {}
@@ -182,6 +183,25 @@ class Distillation:
             candidate.descend(score + elements / PAPER_LATENTS * sum(losses.values()), recipe, self.iteration)
             self._follow_support(trajectory, posed, feet)
         return {"score": float(gradient.square().mean().sqrt()), **{name: float(loss.detach()) for name, loss in losses.items()}}
+
+    def _fit_best_reading(self, candidate: Candidate, inputs: ScoreInputs, view: View) -> dict[str, float]:
+        """The first look from several noises; the prior's own error keeps one of the motions."""
+        task, trajectory = self.task, candidate.trajectory
+        samples = task.recipe.samples if self.iteration == 0 else 1
+        if samples == 1:
+            return self._fit_reading(candidate, inputs, view)
+        randomness = self._randomness()
+        error = motion_error(task, guided_denoising_error, 1, randomness)
+        begun, tried = deepcopy(trajectory.state_dict()), []
+        for number in range(samples):
+            trajectory.load_state_dict(begun)
+            noise = torch.randn(inputs.noise.shape, generator=randomness) if number else inputs.noise
+            numbers = self._fit_reading(candidate, inputs._replace(noise=noise), view)
+            with torch.no_grad():
+                tried.append((error(task.film_motion(trajectory)), number, numbers, deepcopy(trajectory.state_dict())))
+        least, _, numbers, best = min(tried, key=lambda each: each[:2])
+        trajectory.load_state_dict(best)
+        return numbers | {"error": least}
 
     def _fit_reading(self, candidate: Candidate, inputs: ScoreInputs, view: View) -> dict[str, float]:
         """One look, and the curves fitted to where the prior's reader sees the limbs in the film that the prior finished."""

@@ -19,7 +19,7 @@ RENAMED = {
 """Entries of runs that version 0.1 began, and what they are called now."""
 LIMITS: dict[str, tuple[float, float]] = {
     "iterations": (1, 1_000_000), "draws": (1, 1000), "compared_draws": (1, 1000), "denoising_steps": (1, 1000),
-    "fit_steps": (1, 1000),
+    "fit_steps": (1, 1000), "samples": (1, 1000),
     "guidance": (-1000, 1000), "learning_rate": (0, 100), "t_start": (0, 1), "t_end": (0, 1), "t_annealed": (0, 1),
     "prune_at": (0, 1), "decide_at": (0, 1), "phases_at": (0, 1), "smooth": (0, 1e12), "ground": (0, 1e12),
     "contact": (0, 1e12), "contact_from": (0, 1), "coefficient_penalty": (0, 1e12),
@@ -42,6 +42,8 @@ class Recipe:
     """Noise samples per film: the embedded prior's network costs less than film and encoder."""
     denoising_steps: int = 1
     """Denoising steps per score: one predicts the mean of all films, several predict one of them."""
+    samples: int = 1
+    """First films that a prior whose films are read finishes for each candidate; the motion with the least error is kept."""
     fit_steps: int = 1
     """Steps of the optimiser towards one prediction before the next is made …"""
     fit: Literal["latents", "pictures"] = "latents"
@@ -145,11 +147,12 @@ QUICK = Recipe(
 """Few looks, then fit: the prior finishes the film of the motion so far, with its first frame given where it takes one, and the
 motion is fitted to that film without asking it again."""
 LOOKS = replace(
-    QUICK, iterations=4, denoising_steps=16, fit_steps=80, guidance=4.0, t_start=(1.0, 1.0), t_end=(0.6, 0.6), phases_at=(),
-    candidates=("once", "carried", "aloft"),
+    QUICK, iterations=1, samples=4, denoising_steps=24, fit_steps=80, guidance=3.0, t_start=(1.0, 1.0), t_end=(1.0, 1.0),
+    phases_at=(), candidates=("once", "carried", "aloft"),
 )  # fmt: skip
-"""Few looks for a prior whose films of figures are read: the first from noise alone, given the body at ease. Bodies with legs are
-only given free curves, which follow whatever the film shows; cycles of the same film are worse readings of it (docs/log.md)."""
+"""One look for a prior whose films of figures are read: four films from noise alone, given the body at ease, of which the prior
+keeps one. Bodies with legs are only given free curves, which follow whatever the film shows; cycles of the same film are worse
+readings of it, and further looks from less noise calm the motion (docs/log.md)."""
 BIG = replace(QUICK, denoising_steps=12, fit_steps=60, guidance=5.0, compared_draws=1)
 """For large models, whose evaluations are dear and whose encoders' way back needs the most memory: the quick recipe with more
 steps for each look, the guidance of their makers (low, because the first frame is given) and one draw where candidates are

@@ -111,7 +111,8 @@ scores whether a character *moves* like the prompt says, and is made for nothing
 {first_seed}, all gaits and actions, standing still too.{real}
 All films have {film.frames} frames of {film.width} × {film.height} pixels and show figures instead of skin, every limb a rod in
 a colour of its own, from {sides} degrees right of the front, side by side. Time is the body's own: frames per second are
-{film.fps:g} · √({film.reference_leg} m / leg length), so that a walking stride is about twelve frames whatever the size. Captions are generated. No pictures or videos made by others were used.
+{film.fps:g} · √({film.reference_leg} m / leg length), so that a walking stride is about twelve frames whatever the size.
+Captions are generated. No pictures or videos made by others were used.
 
 **Made for**: akd, which shows it users' characters as such figures; `reader/` holds a small network that says where the limbs are
 in its films. `film.json` holds the film settings,
