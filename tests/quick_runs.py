@@ -16,6 +16,7 @@ from akd.pipeline.job import Job, Progress
 from akd.pipeline.run_folder import RunFolder
 from akd.pipeline.runs import begin_runs, resume_runs
 from akd.reconstruct.skinned import Mode, skinned_splats
+from akd.render.film import FilmSettings
 from akd.render.preview import PreviewSettings
 from akd.rig import Rig
 from akd.splats import SkinnedSplats
@@ -31,8 +32,8 @@ PERSON = person()
 
 
 @cache
-def splats_of_the_person(rig: Rig, *, mode: Mode, resolution: int) -> SkinnedSplats:
-    return skinned_splats(PERSON, mode=mode, count=500, resolution=resolution)
+def splats_of_the_person(rig: Rig, settings: FilmSettings, *, mode: Mode) -> SkinnedSplats:
+    return skinned_splats(PERSON, mode=mode, count=500, resolution=max(settings.width, settings.height))
 
 
 class Killed(BaseException):
@@ -53,7 +54,7 @@ def quickly(patch: pytest.MonkeyPatch) -> None:
     """One character for all runs, small pictures, and no waiting for the disk."""
     patch.setattr(writing, "_fsync", lambda path, flags: None)
     patch.setattr(runs, "read_character", lambda job: PERSON)
-    patch.setattr(jobs, "skinned_splats", splats_of_the_person)
+    patch.setattr(jobs, "film_splats", splats_of_the_person)
     for name in ("STRIP", "FILM"):
         patch.setattr(results, name, SMALL)
 

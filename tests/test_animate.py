@@ -23,6 +23,7 @@ from akd.pipeline.job import Job, Progress, make_task, sentences
 from akd.pipeline.run_folder import FILES, RunFolder
 from akd.pipeline.runs import begin_runs, difference, resume_runs
 from akd.prior.families import FAMILIES
+from akd.prior.folder import EMBEDDED_FOLDERS
 from akd.prior.prior import VideoPrior
 from akd.render.preview import PreviewSettings
 from stick_rigs import person as stick_person
@@ -326,7 +327,7 @@ def test_mistakes_end_in_one_sentence_and_leave_no_folder(akd, arguments, words,
 
 
 def test_without_its_own_prior_it_says_so(akd, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("akd.prior.load.EMBEDDED_FOLDER", tmp_path / "weights")
+    monkeypatch.setitem(EMBEDDED_FOLDERS, "embedded", tmp_path / "weights")
     code, said = akd("animate", "a dog walking", "--out", tmp_path / "run")
     assert code == 2
     assert "without its own prior" in said

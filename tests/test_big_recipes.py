@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from akd.pipeline.job import Job, Progress, make_task
 from akd.prior.families import FAMILIES
 from akd.prior.placement import place
 from akd.prior.prior import VideoPrior
+from akd.reconstruct.skinned import skinned_splats
 from simulated_card import CARD, CardTensor, simulated_card
 from stick_rigs import person
 from tiny_priors import tiny
@@ -39,7 +39,7 @@ def shortened(name: str) -> Recipe:
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Films where the model is, of few splats, and one view where motions are compared."""
     monkeypatch.setattr(jobs, "film_device", lambda device: device)
-    monkeypatch.setattr(jobs, "skinned_splats", partial(jobs.skinned_splats, count=40))
+    monkeypatch.setattr(jobs, "film_splats", lambda rig, settings, *, mode: skinned_splats(rig, mode=mode, count=40))
     for module in (loop, gait):
         monkeypatch.setattr(module, "COMPARISON_VIEWS", 1)
 

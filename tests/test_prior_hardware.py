@@ -1,7 +1,6 @@
 """Devices, numbers, offloading and films: what is chosen, what is refused, and that everything follows the device."""
 
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pytest
@@ -20,6 +19,7 @@ from akd.prior.load import check_packages, load_prior
 from akd.prior.placement import Resident, place
 from akd.prior.plan import Plan, choose_device, choose_dtype, fit, is_small, plan_prior
 from akd.prior.prior import VideoPrior
+from akd.reconstruct.skinned import skinned_splats
 from simulated_card import CARD, CardTensor, simulated_card
 from stick_rigs import person
 from test_big_recipes import shortened
@@ -183,7 +183,7 @@ def test_a_network_is_on_the_device_only_while_it_works() -> None:
 def test_distillation_follows_the_device(recipe: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The whole loop with film, ground and shadow on the card; joints stay in main memory."""
     monkeypatch.setattr(jobs, "film_device", lambda device: device)
-    monkeypatch.setattr(jobs, "skinned_splats", partial(jobs.skinned_splats, count=40))
+    monkeypatch.setattr(jobs, "film_splats", lambda rig, settings, *, mode: skinned_splats(rig, mode=mode, count=40))
     job = Job("a person walking", recipe=shortened(recipe))
     with simulated_card():
         prior = load_prior(device=CARD, film="5x16x16")

@@ -75,7 +75,7 @@ def test_decoding(both: tuple[VideoPrior, VideoPrior], frames: int) -> None:
     alike(lambda prior: prior.decode(prior.encode(film(prior, frames)).detach()), both)
 
 
-@pytest.mark.parametrize(("frames", "side"), [(17, 64), (9, 64), (17, 96)])
+@pytest.mark.parametrize(("frames", "side"), [(17, 48), (9, 48), (17, 96)])
 def test_prediction_and_its_gradient(both: tuple[VideoPrior, VideoPrior], frames: int, side: int) -> None:
     def latents(prior: VideoPrior) -> torch.Tensor:
         shape = prior.latent_shape(*prior.family.grid.nearest(frames, side, 64))

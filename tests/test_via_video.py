@@ -225,9 +225,9 @@ def test_rows_of_a_batch_and_the_command_line_sample_alike():
     assert asked.via == "video"
     assert (asked.recipe.denoising_steps, asked.recipe.guidance) == (SAMPLING.denoising_steps, 2.0)
     nothing = dict.fromkeys(("estimator", "iterations", "draws", "learning_rate", "plausible", "denoising_steps"))
-    assert _recipe("default", False, nothing | {"guidance": 2.0}, "video") == asked.recipe
+    assert _recipe("default", "embedded", False, nothing | {"guidance": 2.0}, "video") == asked.recipe
     for own, name in (({"iterations": 3}, "--iterations"), ({"learning_rate": 0.1}, "--learning-rate")):
         with pytest.raises(AkdError, match=name):
-            _recipe("default", False, nothing | own, "video")
+            _recipe("default", "embedded", False, nothing | own, "video")
     with pytest.raises(AkdError, match="--recipe"):
-        _recipe("quick", False, nothing, "video")
+        _recipe("quick", "embedded", False, nothing, "video")

@@ -126,6 +126,7 @@ def lock_paths(
     catch_up: float = CATCH_UP_SHARE,
     *,
     clear_ends: bool = False,
+    clear_returns: bool = False,
     rise: float | None = None,
     end_rise: float = END_RISE,
     early: float = 0.0,
@@ -137,13 +138,13 @@ def lock_paths(
     where it would brush over the ground, to this ``clearance`` within the share ``rise`` of the swing, and catches up with its
     path over the share ``catch_up``.
     With ``clear_ends`` feet that swing before their first stance or after their last one are lifted too, over ``end_rise``
-    frames, and those that come back to where they stood. Feet begin to rise before their stance ends, by the share ``early`` of
-    the time they take for it, and have come down as late.
+    frames; with ``clear_returns`` also those that come back to where they stood. Feet begin to rise before their stance ends, by
+    the share ``early`` of the time they take for it, and have come down as late.
     """
     rolling = np.zeros_like(feet) if rolling is None else rolling
     rise = RISE_SHARE * catch_up if rise is None else rise
     paths = [
-        _locked_foot(feet[:, foot], intervals(stance[:, foot]), rolling[:, foot], clearance, catch_up, rise, early, clear_ends)
+        _locked_foot(feet[:, foot], intervals(stance[:, foot]), rolling[:, foot], clearance, catch_up, rise, early, clear_returns)
         for foot in range(feet.shape[1])
     ]
     out = np.stack(paths, 1) if paths else feet
@@ -185,8 +186,8 @@ def _locked_foot(
         leaving, landing = held[k][-1], held[k + 1][0]
         away = np.ptp(moved[:, [0, 2]], axis=0) if clear_returns else landing - leaving
         if max(np.linalg.norm(landing - leaving), np.linalg.norm(away)) > MIN_STEP:
-            from_ends = np.minimum(time - left + 1, right - time) / (right - left + 1)
-            floor = np.maximum(floor, clearance * quintic_step(from_ends / rise + early))
+            on = (time - left + 1) / (right - left + 1)
+            floor = np.maximum(floor, clearance * quintic_step(np.minimum(on, 1 - on) / rise + early))
             # Up first, then on: a foot that is still low does not move over the ground yet.
             moved[:, [0, 2]] += ((1 - quintic_step(u / catch_up))[:, None] * (leaving - moved))[:, [0, 2]]
             moved[:, [0, 2]] += ((1 - quintic_step((1 - u) / catch_up))[:, None] * (landing - moved))[:, [0, 2]]

@@ -181,7 +181,8 @@ def lock_feet(
     local = even_roll(model, root, local, stance, fps)
     rolling = slowed(rolling_path(model, root, local), fps)
     return local, lock_paths(
-        feet, stance, rolling, CLEARANCE, CATCH_UP, clear_ends=True, rise=RISE, end_rise=END_RISE * fps, early=EARLY
+        feet, stance, rolling, CLEARANCE, CATCH_UP, clear_ends=True, clear_returns=True,
+        rise=RISE, end_rise=END_RISE * fps, early=EARLY
     )
 
 

@@ -36,7 +36,7 @@ def fresh_prior(folder: Path, films: Sequence[Path], card: DataCard, words: Path
 
     ``words``: a prior folder whose text encoder knows what words mean.
     """
-    pipe = build_pipeline(words=card.words)
+    pipe = build_pipeline(words=card.words, first_frame=True)
     init_encoder(pipe.vae, read_cache(*films))
     if words is None:
         init_text_encoder(pipe.text_encoder, pipe.tokenizer, card=card)

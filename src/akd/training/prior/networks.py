@@ -39,8 +39,9 @@ def build_vae(seed: int = 0) -> Vae:
     )  # fmt: skip
 
 
-def build_transformer(seed: int = 0) -> Any:
+def build_transformer(seed: int = 0, *, first_frame: bool = False) -> Any:
     """A transformer of 4.9 M parameters on 104 tokens; position embeddings are fixed sinusoids, as in CogVideoX-2B.
+    ``first_frame``: its latents are given on further channels.
 
     Its first answer is zero and its blocks add nothing to begin with, as in DiT (Peebles and Xie 2023).
     """
@@ -48,9 +49,10 @@ def build_transformer(seed: int = 0) -> Any:
 
     torch.manual_seed(seed)
     network = CogVideoXTransformer3DModel(
-        num_attention_heads=6, attention_head_dim=32, num_layers=8, time_embed_dim=64, in_channels=2 * LATENT_CHANNELS,
-        out_channels=LATENT_CHANNELS, text_embed_dim=TEXT_WIDTH, max_text_seq_length=TEXT_TOKENS, patch_size=3, sample_width=12,
-        sample_height=6, sample_frames=25, temporal_compression_ratio=CELL_FRAMES, spatial_interpolation_scale=1.0,
+        num_attention_heads=6, attention_head_dim=32, num_layers=8, time_embed_dim=64,
+        in_channels=(1 + first_frame) * LATENT_CHANNELS, out_channels=LATENT_CHANNELS, text_embed_dim=TEXT_WIDTH,
+        max_text_seq_length=TEXT_TOKENS, patch_size=3, sample_width=12, sample_height=6,
+        sample_frames=25, temporal_compression_ratio=CELL_FRAMES, spatial_interpolation_scale=1.0,
     )  # fmt: skip
     norms = [norm for block in network.transformer_blocks for norm in (block.norm1, block.norm2)]
     for layer in (network.proj_out, *(norm.linear for norm in norms)):
@@ -84,10 +86,11 @@ def build_scheduler() -> Any:
     )  # fmt: skip
 
 
-def build_pipeline(seed: int = 0, words: Sequence[str] = SHIPPED_CARD.words) -> Any:
+def build_pipeline(seed: int = 0, words: Sequence[str] = SHIPPED_CARD.words, *, first_frame: bool = False) -> Any:
     """The whole pipeline with random weights and a tokenizer of these words."""
     from diffusers.pipelines.cogvideo.pipeline_cogvideox import CogVideoXPipeline
 
     tokenizer: Any = caption_tokenizer(words)
     text_encoder = build_text_encoder(len(tokenizer), seed)
-    return CogVideoXPipeline(tokenizer, text_encoder, build_vae(seed), build_transformer(seed), build_scheduler())
+    network = build_transformer(seed, first_frame=first_frame)
+    return CogVideoXPipeline(tokenizer, text_encoder, build_vae(seed), network, build_scheduler())
