@@ -37,13 +37,15 @@ NOT_RUN = {
     "make test": "this script is a part of its longer form",
     "python -m experiments.study creatures --seeds 1": HOURS,
     "python -m experiments.study rigs --seeds 1 --assets FOLDER": HOURS,
+    "python -m experiments.study actions --prior embedded-actions --recipe looks --seeds 1 --only human --assets FOLDER"
+    " --motions FOLDER": "a measurement of minutes, on motions that are no part of the project",
     "python -m experiments.judges recogniser --part test": HOURS,
     "python -m experiments.follow": HOURS,
     "python -m experiments.retarget": HOURS,
     "python -m experiments.formats": "needs Blender and the Khronos validator; its page has the table",
     "python -m experiments.labels --part all": HOURS,
     "python -m experiments.track": HOURS,
-    "python -m experiments.true_films FOLDER": "a measurement of minutes, on motions that are no part of the project",
+    "python -m experiments.true_films": "a measurement of minutes, on motions that are no part of the project",
 }
 """Commands that are left out, and why."""
 MADE_BY = {"make demo": "demo"}

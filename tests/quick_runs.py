@@ -10,8 +10,8 @@ import pytest
 
 from akd.distill.recipe import Recipe
 from akd.files import writing
+from akd.pipeline import choice, kinds, results, runs
 from akd.pipeline import job as jobs
-from akd.pipeline import results, runs
 from akd.pipeline.job import Job, Progress
 from akd.pipeline.run_folder import RunFolder
 from akd.pipeline.runs import begin_runs, resume_runs
@@ -55,6 +55,8 @@ def quickly(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(writing, "_fsync", lambda path, flags: None)
     patch.setattr(runs, "read_character", lambda job: PERSON)
     patch.setattr(jobs, "film_splats", splats_of_the_person)
+    for module in (choice, kinds):  # there is one closed prior for all sentences, and its films are not read
+        patch.setattr(module, "embedded_for", lambda prompt: "embedded")
     for name in ("STRIP", "FILM"):
         patch.setattr(results, name, SMALL)
 
