@@ -88,6 +88,7 @@ def test_the_wheel_holds_the_program_and_nothing_else(wheel: Path):
     licences = {Path(name).name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/licenses/" in name}
     assert licences == {"LICENSE", "NOTICE", "three.LICENSE"}
     assert "akd/prior/weights/transformer/diffusion_pytorch_model.safetensors" in names
+    assert "akd/prior/actions/reader/reader.safetensors" in names
     assert not [name for name in names if not name.startswith("akd/") or name.endswith((".pyc", ".nbi", ".nbc"))]
 
 
